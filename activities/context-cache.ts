@@ -1,0 +1,113 @@
+/**
+ * The conversation before a model call's new messages: from the worker's memory, or by query from the workflow.
+ *
+ * C1  What is used always matches the digest that the workflow gave: a stale or foreign entry is a miss.
+ * C2  Reading by query leaves no trace in history.
+ */
+import type { Context } from '@temporalio/activity';
+import type { CallModelInput } from '../contract/activities.js';
+import type { AgentSpec } from '../contract/agent-spec.js';
+import { digestOf, EMPTY_DIGEST, extendDigest } from '../contract/digest.js';
+import { PerdureError } from '../contract/errors.js';
+import type { BaseMessage } from '../contract/messages.js';
+import { READ_CONTEXT } from '../contract/names.js';
+import { readPages } from '../contract/pages.js';
+import type { Page, PageRequest } from '../contract/pages.js';
+
+export interface ModelContext {
+  spec: AgentSpec;
+  messages: BaseMessage[];
+}
+
+export interface ContextCache {
+  /** The worker that resolves a run most likely makes its first model call: then no query is needed. */
+  prime(runId: string, spec: AgentSpec): void;
+  /** All messages of the call, the new ones included. */
+  load(input: CallModelInput, context: Context): Promise<ModelContext>;
+}
+
+interface Entry extends ModelContext {
+  spec_digest: string;
+  digest: string;
+}
+
+export function createContextCache(maxRuns: number): ContextCache {
+  const entries = new Map<string, Entry>();
+  const keep = (runId: string, entry: Entry) => {
+    entries.delete(runId);
+    if (maxRuns > 0) entries.set(runId, entry);
+    if (entries.size > maxRuns) entries.delete(entries.keys().next().value as string);
+  };
+  return {
+    prime(runId, spec) {
+      keep(runId, { spec, spec_digest: digestOf(JSON.stringify(spec)), messages: [], digest: EMPTY_DIGEST });
+    },
+    async load(input, context) {
+      const { run_id } = input.run;
+      const known = entries.get(run_id);
+      const base = known !== undefined && matches(known, input) ? known : await fetchContext(input, context);
+      const messages = [...base.messages, ...input.new_messages];
+      const digest = extendAll(input.prefix.digest, input.new_messages);
+      keep(run_id, { spec: base.spec, spec_digest: input.spec_digest, messages, digest });
+      return { spec: base.spec, messages };
+    },
+  };
+}
+
+function matches(entry: Entry, input: CallModelInput): boolean {
+  return (
+    entry.spec_digest === input.spec_digest &&
+    entry.messages.length === input.prefix.length &&
+    entry.digest === input.prefix.digest
+  );
+}
+
+async function fetchContext(input: CallModelInput, context: Context): Promise<ModelContext> {
+  const execution = context.info.workflowExecution;
+  const handle = context.client.workflow.getHandle(input.run.run_id, execution?.runId);
+  const read = (request: PageRequest) => withRetries(() => handle.query<Page, [PageRequest]>(READ_CONTEXT, request));
+  let spec: AgentSpec | undefined;
+  const messages: BaseMessage[] = [];
+  let digest = EMPTY_DIGEST;
+  for await (const { index, text } of readPages(read, 0, input.prefix.length + 1)) {
+    if (index === 0) {
+      if (digestOf(text) !== input.spec_digest) throw mismatch(input, 'the pinned agent');
+      spec = JSON.parse(text) as AgentSpec;
+    } else {
+      messages.push(JSON.parse(text) as BaseMessage);
+      digest = extendDigest(digest, text);
+    }
+  }
+  if (spec === undefined || messages.length !== input.prefix.length || digest !== input.prefix.digest) {
+    throw mismatch(input, `its first ${input.prefix.length} messages`);
+  }
+  return { spec, messages };
+}
+
+function mismatch(input: CallModelInput, what: string): PerdureError {
+  return new PerdureError(
+    'context_mismatch',
+    `run ${input.run.run_id}, ${input.step_id}: ${what} as read by query differ from what the workflow sent`,
+  );
+}
+
+function extendAll(digest: string, messages: readonly BaseMessage[]): string {
+  return messages.reduce((sum, message) => extendDigest(sum, JSON.stringify(message)), digest);
+}
+
+/** A query can fail for a moment: another one is buffered, or the workflow moves to another worker. */
+async function withRetries<T>(query: () => Promise<T>, tries = 5): Promise<T> {
+  for (let n = 1; ; n++) {
+    try {
+      return await query();
+    } catch (error) {
+      if (n >= tries)
+        throw new PerdureError(
+          'server_unreachable',
+          `reading the conversation by query failed ${n} times: ${String(error)}`,
+          { cause: error },
+        );
+      await new Promise((resolve) => setTimeout(resolve, 100 * n));
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/** The activities as a worker registers them: each is one effect, with its dependencies given. */
+import { Context } from '@temporalio/activity';
+import type { RunActivities } from '../contract/activities.js';
+import type { ArtefactStore } from '../contract/artefacts.js';
+import type { SearchAttributeName } from '../contract/names.js';
+import type { Registry } from '../kit/registry.js';
+import type { LiveChannel } from '../live/channel.js';
+import type { SignalPublishing } from '../live/signal-publisher.js';
+import { callModel } from './call-model.js';
+import { callTool } from './call-tool.js';
+import { toApplicationFailure } from './classify-failure.js';
+import { createContextCache } from './context-cache.js';
+import { resolveRun } from './resolve-run.js';
+
+export interface ActivityDependencies {
+  registry: Registry;
+  channel: LiveChannel;
+  signals: SignalPublishing;
+  artefacts: ArtefactStore;
+  searchAttributes: readonly SearchAttributeName[];
+}
+
+export function createActivities(dependencies: ActivityDependencies): RunActivities {
+  const contexts = createContextCache(dependencies.registry.context_cache_runs);
+  return {
+    resolveRun: (input) =>
+      explained('resolving run', input.run_id, async () => {
+        const resolved = resolveRun(dependencies, input);
+        contexts.prime(input.run_id, resolved.spec);
+        return resolved;
+      }),
+    callModel: (input) =>
+      explained(`model call of ${input.step_id} of run`, input.run.run_id, () =>
+        callModel({ ...dependencies, contexts }, input),
+      ),
+    callTool: (input) =>
+      explained(`${input.tool_id} (${input.tool_call_id}) of run`, input.run.run_id, () =>
+        callTool(dependencies, input),
+      ),
+    async confirmCancel({ run_id, workflow_run_id }) {
+      await Context.current().client.workflow.getHandle(run_id, workflow_run_id).cancel();
+    },
+  };
+}
+
+/** Every error leaves with the ids it belongs to and its retry decision; Temporal's own failures pass as they are. */
+async function explained<T>(what: string, runId: string, effect: () => Promise<T>): Promise<T> {
+  try {
+    return await effect();
+  } catch (error) {
+    if (error instanceof Error && (error.name === 'ApplicationFailure' || error.name === 'CancelledFailure'))
+      throw error;
+    throw toApplicationFailure(error, `${what} ${runId}`, Context.current().info.attempt);
+  }
+}

@@ -1,0 +1,85 @@
+/** From what a tool returned to what the model reads: large outputs are kept whole in the store and trimmed here. */
+import type { ArtefactStore } from '../contract/artefacts.js';
+import { offloadMedia } from '../contract/offload-media.js';
+import type { ToolContent, ToolOutputRef } from '../contract/messages.js';
+import { READ_OUTPUT_TOOL } from '../contract/names.js';
+import { INLINE_LIMIT_BYTES, TRIMMED_CHARS } from '../contract/sizes.js';
+import type { ToolReturn } from '../kit/define-tool.js';
+import { ToolError } from '../kit/tool-error.js';
+
+export interface ToolOutput {
+  content: ToolContent;
+  output_ref?: ToolOutputRef;
+  trimmed?: true;
+}
+
+type Parts = Exclude<ToolContent, string>;
+
+export async function toToolOutput(value: ToolReturn, artefacts: ArtefactStore): Promise<ToolOutput> {
+  if (!isParts(value)) return trimText(asText(value), artefacts);
+  const parts = await offloadMedia(value, artefacts, (base64) => Buffer.from(base64, 'base64'));
+  const output: ToolOutput = { content: [] };
+  const kept: Parts = [];
+  for (const part of parts) {
+    if (part.type !== 'text') {
+      kept.push(part);
+      continue;
+    }
+    const { content, ...reference } = await trimText(part.text, artefacts);
+    kept.push({ type: 'text', text: content as string });
+    Object.assign(output, reference);
+  }
+  return { ...output, content: kept };
+}
+
+async function trimText(text: string, artefacts: ArtefactStore): Promise<ToolOutput> {
+  const bytes = Buffer.byteLength(text, 'utf8');
+  if (bytes <= INLINE_LIMIT_BYTES) return { content: text };
+  const { id } = await artefacts.put(text, 'text/plain; charset=utf-8');
+  const line_count = countLines(text);
+  const head = text.slice(0, Math.floor((TRIMMED_CHARS * 3) / 4));
+  const tail = text.slice(text.length - Math.floor(TRIMMED_CHARS / 4));
+  const offset = Buffer.byteLength(head, 'utf8');
+  const notice = `[trimmed: the whole output has ${bytes} bytes and ${line_count} lines; read on with ${READ_OUTPUT_TOOL} {"output_id":"${id}","offset":${offset}}]`;
+  return {
+    content: `${head}\n\n${notice}\n\n${tail}`,
+    output_ref: { id, byte_size: bytes, line_count },
+    trimmed: true,
+  };
+}
+
+function asText(value: Exclude<ToolReturn, Parts>): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch (error) {
+    throw new ToolError(
+      'malformed_result',
+      `The tool returned something that cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function isParts(value: ToolReturn): value is Parts {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((part: unknown) => {
+      const { type, text, image_url } = (part ?? {}) as {
+        type?: unknown;
+        text?: unknown;
+        image_url?: { url?: unknown };
+      };
+      return (
+        (type === 'text' && typeof text === 'string') || (type === 'image_url' && typeof image_url?.url === 'string')
+      );
+    })
+  );
+}
+
+function countLines(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
+}

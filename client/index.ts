@@ -1,0 +1,17 @@
+/** Perdure's client: runs over a Temporal client. */
+import { createRuns } from './runs.js';
+import type { ClientOptions, Runs } from './runs.js';
+
+export type { ClientOptions, Runs, StreamOptions } from './runs.js';
+export type { StreamEvent } from './subscription.js';
+
+export interface PerdureClient {
+  readonly runs: Runs;
+  /** Ends all streams and waits for their last query: close the connection after it. */
+  close(): Promise<void>;
+}
+
+export function createClient(options: ClientOptions): PerdureClient {
+  const runs = createRuns(options);
+  return { runs, close: () => runs.close() };
+}

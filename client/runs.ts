@@ -1,0 +1,206 @@
+/** Start, watch, read and cancel runs over a Temporal client. */
+import { randomUUID } from 'node:crypto';
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowIdReusePolicy,
+  WorkflowNotFoundError,
+  isGrpcServiceError,
+} from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import type { ArtefactStore } from '../contract/artefacts.js';
+import { checkRequest } from '../contract/check-request.js';
+import { isPerdureError, PerdureError } from '../contract/errors.js';
+import type { DurableEvent, EventOf } from '../contract/events.js';
+import type { StreamMarker } from '../contract/live-events.js';
+import { CANCEL, RUN_WORKFLOW, TASK_QUEUE } from '../contract/names.js';
+import { offloadMedia } from '../contract/offload-media.js';
+import type { CancelRequest } from '../contract/queries.js';
+import type { CancelReason, RunHandle, RunRequest, RunRequestInput } from '../contract/run.js';
+import { projectSnapshot } from '../contract/snapshot.js';
+import type { RunSnapshot } from '../contract/snapshot.js';
+import type { LiveChannel } from '../live/channel.js';
+import { engineEnd } from './engine-end.js';
+import { createFeed } from './feed.js';
+import type { Feed } from './feed.js';
+import { logReader, readEvents } from './read-log.js';
+import type { StreamEvent } from './subscription.js';
+
+const RPC_DEADLINE_MS = 10_000;
+const UPDATE_DEADLINE_MS = 5_000;
+
+export interface ClientOptions {
+  client: Client;
+  /** The worker's own channel, where it runs in this process; without it, live text comes by polling. */
+  channel?: LiveChannel;
+  /** Where media parts above the inline limit go. */
+  artefacts?: ArtefactStore;
+  taskQueue?: string;
+}
+
+export interface StreamOptions {
+  /** The first `seq`; negative counts from the end; 0 by default. */
+  from?: number;
+  /** False: only what is in the log now. */
+  follow?: boolean;
+  signal?: AbortSignal;
+}
+
+export interface Runs {
+  start(request: RunRequestInput): Promise<RunHandle>;
+  stream(runId: string, options?: StreamOptions): AsyncIterableIterator<StreamEvent>;
+  get(runId: string): Promise<RunSnapshot & { engine_end?: StreamMarker }>;
+  /** Waits for the end. */
+  result(runId: string): Promise<EventOf<'run_completed'>>;
+  cancel(runId: string, request?: { reason?: CancelReason; note?: string }): Promise<void>;
+}
+
+export function createRuns({
+  client,
+  channel,
+  artefacts,
+  taskQueue = TASK_QUEUE,
+}: ClientOptions): Runs & { close(): Promise<void> } {
+  const feeds = new Map<string, Feed>();
+
+  function feedOf(runId: string): Feed {
+    const known = feeds.get(runId);
+    if (known !== undefined) return known;
+    const feed = createFeed({
+      client,
+      runId,
+      channel,
+      onIdle: () => {
+        if (feeds.get(runId) === feed) feeds.delete(runId);
+      },
+    });
+    feeds.set(runId, feed);
+    return feed;
+  }
+
+  function stream(
+    runId: string,
+    { from = 0, follow = true, signal }: StreamOptions = {},
+  ): AsyncIterableIterator<StreamEvent> {
+    if (!follow) return readOnce(client, runId, from);
+    const subscription = feedOf(runId).subscribe(from);
+    signal?.addEventListener('abort', () => void subscription.return?.(), { once: true });
+    if (signal?.aborted) void subscription.return?.();
+    return subscription;
+  }
+
+  return {
+    stream,
+    async close() {
+      await Promise.all([...feeds.values()].map((feed) => feed.stop()));
+    },
+    async start(input) {
+      const request = await prepare(input, artefacts, channel === undefined);
+      const runId = request.run_id ?? `run_${randomUUID()}`;
+      try {
+        await client.withDeadline(Date.now() + RPC_DEADLINE_MS, () =>
+          client.workflow.start(RUN_WORKFLOW, {
+            workflowId: runId,
+            taskQueue,
+            args: [request],
+            workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+            staticSummary: summaryOf(request),
+          }),
+        );
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) {
+          throw new PerdureError('run_exists', `there is a run "${runId}" already`, { cause: error });
+        }
+        throw explain(error, runId);
+      }
+      const { agent_id, thread_id } = request;
+      return { run_id: runId, agent_id, root_run_id: runId, ...(thread_id === undefined ? {} : { thread_id }) };
+    },
+    async get(runId) {
+      const events: DurableEvent[] = [];
+      for await (const event of readOnce(client, runId, 0)) events.push(event as DurableEvent);
+      const snapshot = projectSnapshot(events);
+      if (snapshot === undefined) throw new PerdureError('unknown_run', `run ${runId} has no log yet`);
+      const end = snapshot.status === 'running' ? await engineEnd(client, runId) : undefined;
+      return end === undefined ? snapshot : { ...snapshot, engine_end: end };
+    },
+    async result(runId) {
+      for await (const event of stream(runId)) {
+        if (event.type === 'run_completed') return event;
+        if (event.type === 'stream_ended')
+          throw new PerdureError(event.reason === 'not_found' ? 'unknown_run' : 'run_ended', event.message);
+      }
+      throw new PerdureError('internal', `the stream of run ${runId} ended without an end of the run`);
+    },
+    async cancel(runId, request = {}) {
+      const handle = client.workflow.getHandle(runId);
+      try {
+        await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
+          handle.executeUpdate<unknown, [CancelRequest]>(CANCEL, { args: [request] }),
+        );
+      } catch (error) {
+        if (isFinal(error)) throw explain(error, runId);
+        // No worker took the update in time: a signal is kept by the server until one comes.
+        await client
+          .withDeadline(Date.now() + RPC_DEADLINE_MS, () => handle.signal(CANCEL, request))
+          .catch((failed: unknown) => {
+            throw explain(failed, runId);
+          });
+      }
+    },
+  };
+}
+
+async function prepare(
+  input: RunRequestInput,
+  artefacts: ArtefactStore | undefined,
+  signalLive: boolean,
+): Promise<RunRequest> {
+  const withReferences =
+    Array.isArray(input.input) && artefacts !== undefined
+      ? { ...input, input: await offloadMedia(input.input, artefacts, (base64) => Buffer.from(base64, 'base64')) }
+      : input;
+  const request = checkRequest(withReferences);
+  return signalLive ? { signal_live: true, ...request } : request;
+}
+
+async function* readOnce(client: Client, runId: string, from: number): AsyncGenerator<DurableEvent, undefined> {
+  try {
+    for await (const { event } of readEvents(logReader(client, runId), from)) yield event;
+  } catch (error) {
+    throw explain(error, runId);
+  }
+}
+
+function summaryOf({ agent_id, input }: RunRequest): string {
+  const text = typeof input === 'string' ? input : (input.find((part) => part.type === 'text')?.text ?? 'media');
+  const line = text.replace(/\s+/g, ' ');
+  return `${agent_id}: ${line.length > 60 ? `${line.slice(0, 59)}…` : line}`;
+}
+
+/** The run is gone or over, or it refused the request: a signal would not fare better. */
+function isFinal(error: unknown): boolean {
+  return (
+    error instanceof WorkflowNotFoundError || (error instanceof Error && error.name === 'WorkflowUpdateFailedError')
+  );
+}
+
+function explain(error: unknown, runId: string): Error {
+  if (isPerdureError(error)) return error;
+  if (error instanceof WorkflowNotFoundError) {
+    return /already completed/i.test(error.message)
+      ? new PerdureError('run_ended', `run ${runId} has ended`, { cause: error })
+      : new PerdureError('unknown_run', `there is no run "${runId}"`, { cause: error });
+  }
+  if (error instanceof Error && error.name === 'WorkflowUpdateFailedError') {
+    const cause = error.cause instanceof Error ? error.cause.message : error.message;
+    return new PerdureError('invalid_request', `run ${runId} refused the command: ${cause}`, { cause: error });
+  }
+  if (isGrpcServiceError(error) || (error instanceof Error && error.name === 'ServiceError')) {
+    return new PerdureError(
+      'server_unreachable',
+      `the Temporal server or its workers gave no answer for run ${runId}: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,125 @@
+/**
+ * One reader of a feed.
+ *
+ * B1  Durable events are never left out: the queue holds only their numbers, the feed holds the events.
+ * B2  Live events of a reader that is too slow are merged, then dropped, with a marker; nobody else notices.
+ */
+import type { DurableEvent } from '../contract/events.js';
+import type { LiveEvent, StreamMarker } from '../contract/live-events.js';
+import { mergeInto } from '../live/signal-publisher.js';
+
+export type StreamEvent = DurableEvent | LiveEvent | StreamMarker;
+
+const MAX_LIVE = 1_000;
+
+type Entry = { seq: number } | { live: LiveEvent[] } | { marker: StreamMarker };
+
+export interface Subscription extends AsyncIterableIterator<StreamEvent> {
+  durable(seq: number): void;
+  live(events: readonly LiveEvent[]): void;
+  marker(marker: StreamMarker): void;
+  /** No more will be pushed; what is queued is still delivered. */
+  end(): void;
+}
+
+interface SubscriptionOptions {
+  runId: string;
+  eventAt: (seq: number) => DurableEvent;
+  onClose: () => void;
+}
+
+export function createSubscription({ runId, eventAt, onClose }: SubscriptionOptions): Subscription {
+  const queue: Entry[] = [];
+  let liveHeld = 0;
+  let dropped = 0;
+  let ended = false;
+  let wake: (() => void) | undefined;
+
+  const notify = () => {
+    wake?.();
+    wake = undefined;
+  };
+  const close = () => {
+    ended = true;
+    queue.length = 0;
+    onClose();
+    notify();
+  };
+
+  function take(): StreamEvent | undefined {
+    const entry = queue[0];
+    if (entry === undefined) return undefined;
+    if ('live' in entry) {
+      const event = entry.live.shift();
+      if (entry.live.length === 0) queue.shift();
+      if (event !== undefined) liveHeld -= 1;
+      return event ?? take();
+    }
+    queue.shift();
+    return 'seq' in entry ? eventAt(entry.seq) : entry.marker;
+  }
+
+  return {
+    durable(seq) {
+      queue.push({ seq });
+      notify();
+    },
+    live(events) {
+      for (const event of events) {
+        const last = queue.at(-1);
+        const batch = last !== undefined && 'live' in last ? last.live : [];
+        if (batch.length === 0) queue.push({ live: batch });
+        const before = batch.length;
+        // Only a reader that is behind gets merged chunks.
+        if (liveHeld > 100) mergeInto(batch, event);
+        else batch.push(event);
+        liveHeld += batch.length - before;
+      }
+      while (liveHeld > MAX_LIVE) dropOldest();
+      notify();
+    },
+    marker(marker) {
+      queue.push({ marker });
+      notify();
+    },
+    end() {
+      ended = true;
+      notify();
+    },
+    async next() {
+      for (;;) {
+        if (dropped > 0) {
+          const marker: StreamMarker = { type: 'live_dropped', run_id: runId, dropped };
+          dropped = 0;
+          return { done: false, value: marker };
+        }
+        const event = take();
+        if (event !== undefined) {
+          if (event.type === 'run_completed' || event.type === 'stream_ended') close();
+          return { done: false, value: event };
+        }
+        if (ended) {
+          onClose();
+          return { done: true, value: undefined };
+        }
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+    return() {
+      close();
+      return Promise.resolve({ done: true, value: undefined });
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+
+  function dropOldest(): void {
+    const index = queue.findIndex((entry) => 'live' in entry);
+    const entry = queue[index];
+    if (entry === undefined || !('live' in entry)) return;
+    dropped += entry.live.length;
+    liveHeld -= entry.live.length;
+    queue.splice(index, 1);
+  }
+}

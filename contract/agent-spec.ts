@@ -1,0 +1,54 @@
+/** An agent as it was when the run was resolved: pinned in history, so that a deploy never changes a run in flight. */
+import { z } from 'zod';
+import { AGENT_ID_PATTERN } from './ids.js';
+import { RunLimits } from './limits.js';
+import { SEARCH_ATTRIBUTES } from './names.js';
+import { ToolSpec } from './tools.js';
+
+export const AgentId = z.string().regex(AGENT_ID_PATTERN, 'must be service.agent, in [a-z0-9_]');
+
+export const ModelSpec = z.object({
+  profile: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  /** Sent to the vendor as they are: temperature, max_output_tokens, reasoning_effort, … */
+  parameters: z.record(z.string(), z.unknown()),
+});
+export type ModelSpec = z.infer<typeof ModelSpec>;
+
+/** How patient the runtime is; set by configuration, pinned per run. All in milliseconds. */
+export const RuntimeSpec = z.object({
+  model_timeout_ms: z.number().int().positive(),
+  model_max_attempts: z.number().int().positive(),
+  /** After this long without a heartbeat a worker is taken for dead. */
+  heartbeat_timeout_ms: z.number().int().positive(),
+  /** How long a canceled tool may take to stop before its call is closed without it. */
+  cancel_grace_ms: z.number().int().positive(),
+  /** Continue as new at this many history events; absent: when Temporal suggests it. */
+  continue_as_new_after_events: z.number().int().positive().optional(),
+  /** Live deltas also as signals into the run, for readers in other processes. */
+  signal_live: z.boolean(),
+});
+export type RuntimeSpec = z.infer<typeof RuntimeSpec>;
+
+/**
+ * Version history:
+ * 1  first shape
+ */
+export const AGENT_SPEC_VERSION = 1;
+
+export const AgentSpec = z.object({
+  version: z.literal(AGENT_SPEC_VERSION),
+  agent_id: AgentId,
+  description: z.string(),
+  instructions: z.string(),
+  model: ModelSpec,
+  tools: z.array(ToolSpec),
+  limits: RunLimits,
+  /** The agent declares a last pass that writes the answer. */
+  synthesis: z.boolean(),
+  runtime: RuntimeSpec,
+  /** Those that the namespace has; setting another one would fail the workflow task for ever. */
+  search_attributes: z.array(z.enum(SEARCH_ATTRIBUTES)),
+});
+export type AgentSpec = z.infer<typeof AgentSpec>;

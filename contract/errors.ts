@@ -1,0 +1,109 @@
+/**
+ * The closed table of errors: what each code means for a retry, for HTTP and for the person who reads it.
+ * Retry is decided here and nowhere else. No zod here. Errors cross the sandbox's realm, so check `code`, never
+ * `instanceof`.
+ */
+
+interface ErrorEntry {
+  retry: boolean;
+  http_status: number;
+  /** What to do next; ends every message. */
+  advice: string;
+}
+
+export const ERRORS = {
+  invalid_request: { retry: false, http_status: 400, advice: 'Correct the named fields and start the run again.' },
+  invalid_config: { retry: false, http_status: 500, advice: 'Correct the named fields in the configuration.' },
+  input_too_large: {
+    retry: false,
+    http_status: 413,
+    advice: 'Shorten the input, or put large files into the artefact store and refer to them.',
+  },
+  unknown_agent: { retry: false, http_status: 404, advice: 'Use one of the agents that this worker has.' },
+  unknown_profile: { retry: false, http_status: 404, advice: 'Use one of the model profiles of the configuration.' },
+  unknown_run: { retry: false, http_status: 404, advice: 'Check the run id, the namespace and the retention.' },
+  run_exists: { retry: false, http_status: 409, advice: 'Choose another run id, or watch the run that has it.' },
+  run_ended: { retry: false, http_status: 409, advice: 'Read the result; an ended run takes no more commands.' },
+  server_unreachable: {
+    retry: true,
+    http_status: 503,
+    advice: 'Check the address, and that the Temporal server and a worker are up.',
+  },
+  model_rate_limited: { retry: true, http_status: 429, advice: 'Wait, or raise the limit with the vendor.' },
+  model_overloaded: { retry: true, http_status: 503, advice: 'Wait, or use another model profile.' },
+  model_server_error: {
+    retry: true,
+    http_status: 502,
+    advice: 'Try again; if it lasts, see the vendor’s status page.',
+  },
+  model_network: { retry: true, http_status: 502, advice: 'Check the base URL and the network of the worker.' },
+  model_timeout: { retry: true, http_status: 504, advice: 'Try again, or raise the model timeout.' },
+  model_stream_cut: { retry: true, http_status: 502, advice: 'Try again; the connection broke in the middle.' },
+  model_stream_empty: { retry: true, http_status: 502, advice: 'Try again; the vendor sent no content at all.' },
+  model_no_answer: {
+    retry: false,
+    http_status: 502,
+    advice: 'Raise the maximum output of the profile, or change the prompt.',
+  },
+  model_bad_request: { retry: false, http_status: 400, advice: 'Check the model’s parameters and the tool schemas.' },
+  model_context_exceeded: { retry: false, http_status: 400, advice: 'Shorten the conversation or use a larger model.' },
+  model_unauthorized: { retry: false, http_status: 401, advice: 'Check the API key of the worker.' },
+  model_forbidden: { retry: false, http_status: 403, advice: 'Check what the API key may use.' },
+  model_not_found: { retry: false, http_status: 404, advice: 'Check the model’s name in the configuration.' },
+  model_output_too_large: { retry: false, http_status: 502, advice: 'Lower the maximum output of the model profile.' },
+  script_mismatch: { retry: false, http_status: 500, advice: 'Compare the script with the call that was made.' },
+  context_mismatch: { retry: false, http_status: 500, advice: 'Report this: worker and workflow disagree.' },
+  unknown_version: { retry: false, http_status: 500, advice: 'Run this on a worker that knows the version.' },
+  internal: { retry: false, http_status: 500, advice: 'See the worker’s log for the cause.' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(ERRORS, value);
+}
+
+interface ErrorDetails {
+  provider?: string;
+  http_status?: number;
+  retry_after_ms?: number;
+  cause?: unknown;
+}
+
+/** Every error that Perdure throws on purpose. The message says what happened and why; the advice is appended. */
+export class PerdureError extends Error {
+  override readonly name = 'PerdureError';
+  readonly code: ErrorCode;
+  readonly provider: string | undefined;
+  readonly http_status: number | undefined;
+  readonly retry_after_ms: number | undefined;
+
+  constructor(code: ErrorCode, what: string, details: ErrorDetails = {}) {
+    super(`${what.replace(/[.\s]+$/, '')}. ${ERRORS[code].advice}`, { cause: details.cause });
+    this.code = code;
+    this.provider = details.provider;
+    this.http_status = details.http_status;
+    this.retry_after_ms = details.retry_after_ms;
+  }
+}
+
+export function isPerdureError(error: unknown): error is PerdureError {
+  return error instanceof Error && error.name === 'PerdureError' && isErrorCode((error as { code?: unknown }).code);
+}
+
+/** What a user may read of a failure: never a vendor's text, a path or a secret. */
+export const SAFE_MESSAGES: Partial<Record<ErrorCode, string>> = {
+  model_rate_limited: 'The model is receiving too many requests. Please try again in a moment.',
+  model_overloaded: 'The model is overloaded. Please try again in a moment.',
+  model_server_error: 'The model had a problem and could not answer. Please try again.',
+  model_network: 'The model could not be reached. Please try again.',
+  model_timeout: 'The model took too long to answer. Please try again.',
+  model_stream_cut: 'The connection to the model broke. Please try again.',
+  model_stream_empty: 'The model gave no answer. Please try again.',
+  model_context_exceeded: 'The conversation has become too long for the model.',
+};
+const GENERIC_SAFE_MESSAGE = 'Something went wrong on our side and this run could not be finished.';
+
+export function safeMessage(code: ErrorCode): string {
+  return SAFE_MESSAGES[code] ?? GENERIC_SAFE_MESSAGE;
+}

@@ -1,0 +1,44 @@
+/**
+ * Identity: how ids look and how one is derived from another. No zod here, so workflows may import it.
+ *
+ * 1. A workflow's id is its `run_id`; a child's is its parent's id, `/`, and the tool call's id.
+ * 2. A `tool_call_id` is minted by the runtime from the step, never taken from a vendor.
+ * 3. A tool id is canonical (`service.toolset.tool`) everywhere inside; only providers know other names.
+ */
+
+export const AGENT_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
+export const TOOL_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
+/** A run id that a caller chooses: no `/`, which separates a child from its parent. */
+export const CALLER_RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
+
+export function streamKey(runId: string): string {
+  return `perdure.run.${runId}`;
+}
+
+export function eventId(runId: string, seq: number): string {
+  return `${runId}:${seq}`;
+}
+
+export function stepId(stepNumber: number): string {
+  return `step_${stepNumber}`;
+}
+
+/** `n` counts the calls of one step from 1. */
+export function toolCallId(stepNumber: number, n: number): string {
+  return `call_${stepNumber}_${n}`;
+}
+
+/** `n` counts the blocks of one model call from 1; the same in every attempt. */
+export function blockId(step: string, n: number): string {
+  return `${step}.block_${n}`;
+}
+
+/** Handed to every tool: the same call, however often it is tried, has the same key. */
+export function idempotencyKey(runId: string, callId: string): string {
+  return `${runId}/${callId}`;
+}
+
+/** The name that the wire formats of the seeds print: `web.pages.read_web_page` is `read_web_page`. */
+export function toolName(toolId: string): string {
+  return toolId.slice(toolId.lastIndexOf('.') + 1);
+}

@@ -1,0 +1,17 @@
+/** The words that all sides say: for consumers of events and for applications. */
+export { AgentEvent } from './agent-events.js';
+export { AgentSpec } from './agent-spec.js';
+export { ChatInvokeCompletion, ChatInvokeUsage, ToolChoice, ToolDefinition } from './completion.js';
+export { ERRORS, PerdureError, isPerdureError } from './errors.js';
+export type { ErrorCode } from './errors.js';
+export { DurableEvent } from './events.js';
+export type { DurableEventType, EventOf } from './events.js';
+export { Limits, RunLimits } from './limits.js';
+export { LiveEvent, StreamMarker } from './live-events.js';
+export { BaseMessage, ContentPart, Role, ToolCall } from './messages.js';
+export type { ModelProvider, ModelRequest, ModelStreamPart } from './model-provider.js';
+export { Cancellation, Failure, RunHandle, RunLink, RunOutput, RunPhase, RunRequest, RunUsage } from './run.js';
+export { projectSnapshot } from './snapshot.js';
+export type { RunSnapshot } from './snapshot.js';
+export { ToolFailure, ToolSpec } from './tools.js';
+export { projectTranscript } from './transcript.js';

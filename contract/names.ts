@@ -1,0 +1,32 @@
+/** Names that both sides of Temporal say. Changing one breaks runs in flight. No zod here. */
+
+export const TASK_QUEUE = 'perdure';
+export const RUN_WORKFLOW = 'agentRun';
+
+/** An update and a signal of the same name and shape. */
+export const CANCEL = 'cancel';
+/** The `temporal` live channel: a batch of live events, as a signal. */
+export const LIVE_SIGNAL = 'live';
+
+export const READ_LOG = 'read_log';
+export const READ_CONTEXT = 'read_context';
+export const SNAPSHOT = 'snapshot';
+
+/** Search attributes, all of type Keyword. */
+export const SEARCH_ATTRIBUTES = [
+  'PerdureAgentId',
+  'PerdurePhase',
+  'PerdureRootRunId',
+  'PerdureParentRunId',
+  'PerdureThreadId',
+  'PerdureThreadStatus',
+  'PerdureOrgId',
+  'PerdureCreatedBy',
+] as const;
+export type SearchAttributeName = (typeof SEARCH_ATTRIBUTES)[number];
+
+/** The tool that reads on in an output that was trimmed. */
+export const READ_OUTPUT_TOOL = 'runtime.outputs.read_output';
+
+/** A reference to the artefact store in the place of a media part's data. */
+export const ARTEFACT_URL_PREFIX = 'artefact:';

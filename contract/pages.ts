@@ -1,0 +1,68 @@
+/**
+ * Reading a list of JSON items by query, in pages of bounded size. An item larger than a page is cut into slices
+ * of its text, so no read ever exceeds the page, and the bytes that a reader sees are the ones that the workflow
+ * wrote. No zod here: workflows make pages, readers join them.
+ */
+import { PAGE_CHARS } from './sizes.js';
+
+/** `from` may be negative (counted from the end); `offset` is where in the text of item `from` to begin. */
+export interface PageRequest {
+  from: number;
+  offset?: number;
+}
+
+interface Slice {
+  index: number;
+  offset: number;
+  text: string;
+  /** Length of the whole item's text; the slice is the last one when offset + text reaches it. */
+  total: number;
+}
+
+export interface Page {
+  slices: Slice[];
+  /** Number of items there are. */
+  tail: number;
+  /** Where the next page begins; absent when this one reaches the tail. */
+  next?: { from: number; offset: number };
+}
+
+export function makePage(items: number, textOf: (index: number) => string, request: PageRequest): Page {
+  let index = request.from < 0 ? Math.max(0, items + request.from) : request.from;
+  let offset = request.offset ?? 0;
+  let room = PAGE_CHARS;
+  const slices: Slice[] = [];
+  while (index < items && room > 0) {
+    const whole = textOf(index);
+    const text = whole.slice(offset, offset + room);
+    if (slices.length > 0 && offset === 0 && text.length < whole.length) break;
+    slices.push({ index, offset, text, total: whole.length });
+    room -= text.length;
+    offset += text.length;
+    if (offset >= whole.length) {
+      index += 1;
+      offset = 0;
+    }
+  }
+  return index < items ? { slices, tail: items, next: { from: index, offset } } : { slices, tail: items };
+}
+
+/** Reads items from `from` up to the tail (or `until`), page by page, and yields each one's whole text. */
+export async function* readPages<P extends Page>(
+  read: (request: PageRequest) => Promise<P>,
+  from: number,
+  until = Number.POSITIVE_INFINITY,
+): AsyncGenerator<{ index: number; text: string; page: P }> {
+  let request: PageRequest = { from };
+  let held = '';
+  for (;;) {
+    const page = await read(request);
+    for (const slice of page.slices) {
+      if (slice.index >= until) return;
+      held = slice.offset === 0 ? slice.text : held + slice.text;
+      if (held.length === slice.total) yield { index: slice.index, text: held, page };
+    }
+    if (page.next === undefined || page.next.from >= until) return;
+    request = page.next;
+  }
+}

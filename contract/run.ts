@@ -1,0 +1,115 @@
+/** A run: who it is, how it is asked for, and how it ends. `seeds/runs-and-streams.md` phases 1 and 5. */
+import { z } from 'zod';
+import { AgentId } from './agent-spec.js';
+import { CALLER_RUN_ID_PATTERN } from './ids.js';
+import { RunLimits } from './limits.js';
+import { ContentPart } from './messages.js';
+
+export const RunPhase = z.enum([
+  'prompted',
+  'planning',
+  'executing_tools',
+  'synthesizing',
+  'completed',
+  'failed',
+  'canceled',
+]);
+export type RunPhase = z.infer<typeof RunPhase>;
+
+export const RunHandle = z.object({
+  run_id: z.string(),
+  agent_id: z.string(),
+  root_run_id: z.string(),
+  parent_run_id: z.string().optional(),
+  parent_tool_call_id: z.string().optional(),
+  thread_id: z.string().optional(),
+});
+export type RunHandle = z.infer<typeof RunHandle>;
+
+export const RunLink = z.object({ run_id: z.string(), agent_id: z.string(), stream_key: z.string() });
+export type RunLink = z.infer<typeof RunLink>;
+
+export const RunInput = z.union([z.string().min(1, 'must not be empty'), z.array(ContentPart).min(1)]);
+export type RunInput = z.infer<typeof RunInput>;
+
+/** What starts a run: `{"agent_id":"demo.assistant","input":"hello"}` is enough. */
+export const RunRequest = z.strictObject({
+  agent_id: AgentId,
+  input: RunInput,
+  run_id: z.string().regex(CALLER_RUN_ID_PATTERN, 'may hold letters, digits and . _ : - and no "/"').optional(),
+  thread_id: z.string().optional(),
+  model_profile: z.string().optional(),
+  /** Narrows the agent's own limits; a larger value than the agent's has no effect. */
+  limits: RunLimits.optional(),
+  org_id: z.string().optional(),
+  created_by: z.string().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  /** Send live deltas as signals too, for a reader in another process than the worker. */
+  signal_live: z.boolean().optional(),
+});
+export type RunRequest = z.infer<typeof RunRequest>;
+/** A request as a caller writes it: durations may be text. */
+export type RunRequestInput = z.input<typeof RunRequest>;
+
+export const Failure = z.object({
+  code: z.string(),
+  /** Safe to show a user. */
+  message: z.string(),
+  /** For operators: ids, causes, the next step. */
+  debug_message: z.string(),
+  retryable: z.boolean(),
+  provider: z.string().optional(),
+  http_status: z.number().int().optional(),
+});
+export type Failure = z.infer<typeof Failure>;
+
+export const CancelReason = z.enum(['user_requested', 'parent_canceled', 'deadline', 'thread_deleted', 'engine']);
+export type CancelReason = z.infer<typeof CancelReason>;
+
+export const Cancellation = z.object({ reason: CancelReason, note: z.string().optional() });
+export type Cancellation = z.infer<typeof Cancellation>;
+
+/** What was spent. `cost_usd` is absent where no price is known. */
+export const RunUsage = z.object({
+  model_calls: z.number().int(),
+  tool_calls: z.number().int(),
+  input_tokens: z.number().int(),
+  output_tokens: z.number().int(),
+  total_tokens: z.number().int(),
+  cost_usd: z.number().optional(),
+});
+export type RunUsage = z.infer<typeof RunUsage>;
+
+/** The three ways a run can end; a success without an answer cannot be written down. */
+export const successOutcome = {
+  status: z.literal('success'),
+  phase: z.literal('completed'),
+  answer: z.string(),
+};
+export const failedOutcome = {
+  status: z.literal('failed'),
+  phase: z.literal('failed'),
+  failure: Failure,
+};
+export const canceledOutcome = {
+  status: z.literal('canceled'),
+  phase: z.literal('canceled'),
+  cancellation: Cancellation,
+};
+
+export const RunOutcome = z.discriminatedUnion('status', [
+  z.object(successOutcome),
+  z.object(failedOutcome),
+  z.object(canceledOutcome),
+]);
+export type RunOutcome = z.infer<typeof RunOutcome>;
+
+const output = { version: z.literal(1), run: RunHandle, usage: RunUsage, tree_usage: RunUsage };
+
+/** Version history: 1 first shape. */
+export const RunOutput = z.discriminatedUnion('status', [
+  z.object({ ...output, ...successOutcome }),
+  z.object({ ...output, ...failedOutcome }),
+  z.object({ ...output, ...canceledOutcome }),
+]);
+export type RunOutput = z.infer<typeof RunOutput>;

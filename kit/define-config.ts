@@ -1,0 +1,49 @@
+/** The application's configuration: what `perdure.config.ts` exports as its default. */
+import type { ModelProvider } from '../contract/model-provider.js';
+import type { Agent } from './define-agent.js';
+
+export interface ModelProfile {
+  provider: ModelProvider;
+  model: string;
+  label?: string;
+  description?: string;
+  /** Sent to the vendor: temperature, max_output_tokens, reasoning_effort, … */
+  parameters?: Record<string, unknown>;
+  default?: boolean;
+}
+
+/** How patient the runtime is. Durations: milliseconds or like "30s". */
+export interface RuntimeOptions {
+  /** One model call; 10 minutes by default. */
+  model_timeout?: number | string;
+  /** Attempts at a model call; 4 by default. */
+  model_max_attempts?: number;
+  /** A worker that is silent for so long is taken for dead; 10 s by default. */
+  heartbeat_timeout?: number | string;
+  /** How long canceled work may take to stop; 5 s by default. */
+  cancel_grace?: number | string;
+  /** Continue as new at this many history events; by default when Temporal suggests it. */
+  continue_as_new_after_events?: number;
+  /**
+   * `memory`: readers are in the worker's process (or poll the log). `temporal`: deltas also go as batched signals
+   * into the run, so that readers anywhere see them live.
+   */
+  live?: 'memory' | 'temporal';
+  /** Worker's memory of conversations, in runs; 0 switches it off, and each model call reads its run by query. */
+  context_cache_runs?: number;
+}
+
+export interface ConfigOptions {
+  agents: Agent[];
+  models: Record<string, ModelProfile>;
+  runtime?: RuntimeOptions;
+}
+
+export interface Config {
+  readonly kind: 'config';
+  readonly options: ConfigOptions;
+}
+
+export function defineConfig(options: ConfigOptions): Config {
+  return { kind: 'config', options };
+}

@@ -1,0 +1,162 @@
+/**
+ * The sealed registry: everything a worker can run, checked before it polls. All mistakes of a configuration are
+ * reported at once, each with its file and field.
+ */
+import { z } from 'zod';
+import type { RuntimeSpec } from '../contract/agent-spec.js';
+import type { JSONSchema7 } from '../contract/completion.js';
+import { parseDuration } from '../contract/durations.js';
+import { PerdureError } from '../contract/errors.js';
+import { AGENT_ID_PATTERN, TOOL_ID_PATTERN } from '../contract/ids.js';
+import { RunLimits } from '../contract/limits.js';
+import type { ToolSpec } from '../contract/tools.js';
+import type { AgentOptions } from './define-agent.js';
+import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
+import type { Tool } from './define-tool.js';
+
+export interface RegisteredTool {
+  tool: Tool;
+  spec: ToolSpec;
+}
+
+export interface RegisteredAgent {
+  options: AgentOptions;
+  profile: string;
+  limits: RunLimits;
+  tools: ToolSpec[];
+}
+
+export interface Registry {
+  agents: ReadonlyMap<string, RegisteredAgent>;
+  tools: ReadonlyMap<string, RegisteredTool>;
+  models: ReadonlyMap<string, ModelProfile>;
+  runtime: RuntimeSpec;
+  context_cache_runs: number;
+}
+
+const DEFAULT_LIMITS = { max_steps: 50, max_consecutive_failed_tool_calls: 5 };
+
+/** `file` is only for the messages. Throws `invalid_config` with every mistake that there is. */
+export function createRegistry(config: Config, file = 'the configuration'): Registry {
+  const { options } = config;
+  const problems: string[] = [];
+  const note = (field: string, problem: string) => problems.push(`${file}: ${field} ${problem}`);
+
+  const models = new Map(Object.entries(options.models ?? {}));
+  if (models.size === 0) note('models', 'is empty: give at least one model profile');
+  const defaults = [...models].filter(([, profile]) => profile.default === true).map(([name]) => name);
+  if (defaults.length > 1) note('models', `has more than one default: ${defaults.join(', ')}`);
+  for (const [name, profile] of models) {
+    if (typeof profile.provider?.stream !== 'function') note(`models.${name}.provider`, 'is no model provider');
+    if (!profile.model) note(`models.${name}.model`, 'is missing');
+  }
+  const defaultProfile = defaults[0] ?? [...models.keys()][0] ?? '';
+
+  const tools = new Map<string, RegisteredTool>();
+  const agents = new Map<string, RegisteredAgent>();
+  (options.agents ?? []).forEach((agent, a) => {
+    const field = `agents[${a}]`;
+    const { agent_id, instructions, model } = agent.options;
+    if (!AGENT_ID_PATTERN.test(agent_id))
+      note(`${field}.agent_id`, `"${agent_id}" is not canonical: write service.agent in [a-z0-9_]`);
+    if (agents.has(agent_id)) note(`${field}.agent_id`, `"${agent_id}" is there twice`);
+    if (!instructions?.trim()) note(`${field}.instructions`, `of ${agent_id} are empty`);
+    const profile = model ?? defaultProfile;
+    if (!models.has(profile)) {
+      note(`${field}.model`, `"${profile}" is no model profile; there are: ${[...models.keys()].join(', ') || 'none'}`);
+    }
+    const limits = RunLimits.safeParse(agent.options.limits ?? {});
+    for (const issue of limits.error?.issues ?? []) note(`${field}.limits.${issue.path.join('.')}`, issue.message);
+    const specs: ToolSpec[] = [];
+    (agent.options.tools ?? []).forEach((tool, t) => {
+      const known = registerTool(tools, tool, `${field}.tools[${t}]`, note);
+      if (specs.some((other) => other.tool_id === known.spec.tool_id)) {
+        note(`${field}.tools[${t}].tool_id`, `"${known.spec.tool_id}" is there twice in ${agent_id}`);
+      }
+      specs.push(known.spec);
+    });
+    agents.set(agent_id, {
+      options: agent.options,
+      profile,
+      limits: { ...limits.data, run: { ...DEFAULT_LIMITS, ...limits.data?.run } },
+      tools: specs,
+    });
+  });
+  if (agents.size === 0) note('agents', 'is empty: define at least one with defineAgent()');
+
+  const runtime = runtimeSpec(options.runtime ?? {}, note);
+  if (problems.length > 0) {
+    throw new PerdureError(
+      'invalid_config',
+      `${problems.length} mistake(s) in the configuration:\n  ${problems.join('\n  ')}\n`,
+    );
+  }
+  return { agents, tools, models, runtime, context_cache_runs: options.runtime?.context_cache_runs ?? 200 };
+}
+
+type Note = (field: string, problem: string) => void;
+
+function registerTool(tools: Map<string, RegisteredTool>, tool: Tool, field: string, note: Note): RegisteredTool {
+  const { options } = tool;
+  const { tool_id } = options;
+  const known = tools.get(tool_id);
+  if (known?.tool === tool) return known;
+  if (known !== undefined) note(`${field}.tool_id`, `"${tool_id}" is there twice, with different tools`);
+  if (!TOOL_ID_PATTERN.test(tool_id)) {
+    note(`${field}.tool_id`, `"${tool_id}" is not canonical: write service.toolset.tool in [a-z0-9_]`);
+  }
+  if (tool_id.startsWith('runtime.')) note(`${field}.tool_id`, `"${tool_id}": the service "runtime" is Perdure's own`);
+  if (!options.description?.trim()) note(`${field}.description`, `of ${tool_id} is missing: the model chooses by it`);
+  const registered = { tool, spec: toolSpec(tool, field, note) };
+  tools.set(tool_id, registered);
+  return registered;
+}
+
+/** Also for the runtime's own tools. */
+export function toolSpec(tool: Tool, field: string, note: Note): ToolSpec {
+  const { options } = tool;
+  const idempotent = options.idempotent ?? false;
+  return {
+    tool_id: options.tool_id,
+    description: options.description,
+    parameters: parametersOf(options.input, field, note),
+    strict: true,
+    timeout_ms: duration(options.timeout, 60_000, `${field}.timeout`, note),
+    idempotent,
+    max_attempts: idempotent ? (options.max_attempts ?? 3) : 1,
+  };
+}
+
+function parametersOf(input: z.ZodType, field: string, note: Note): JSONSchema7 {
+  try {
+    const schema = z.toJSONSchema(input, { target: 'draft-7', io: 'input' }) as JSONSchema7;
+    if (schema['type'] !== 'object')
+      note(`${field}.input`, 'must be a zod object: models call tools with named arguments');
+    return schema;
+  } catch (error) {
+    note(
+      `${field}.input`,
+      `cannot be written as JSON Schema: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    return {};
+  }
+}
+
+function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {
+  return {
+    model_timeout_ms: duration(options.model_timeout, 600_000, 'runtime.model_timeout', note),
+    model_max_attempts: options.model_max_attempts ?? 4,
+    heartbeat_timeout_ms: duration(options.heartbeat_timeout, 10_000, 'runtime.heartbeat_timeout', note),
+    cancel_grace_ms: duration(options.cancel_grace, 5_000, 'runtime.cancel_grace', note),
+    ...(options.continue_as_new_after_events === undefined
+      ? {}
+      : { continue_as_new_after_events: options.continue_as_new_after_events }),
+    signal_live: options.live === 'temporal',
+  };
+}
+
+function duration(value: number | string | undefined, fallback: number, field: string, note: Note): number {
+  const milliseconds = value === undefined ? fallback : parseDuration(value);
+  if (milliseconds === undefined) note(field, `"${value}" is no duration: write milliseconds, or like "30s", "5m"`);
+  return milliseconds ?? fallback;
+}

@@ -1,0 +1,33 @@
+import type OpenAI from 'openai';
+import type { ModelRequest } from '../../contract/model-provider.js';
+import type { ToolNames } from '../tool-names.js';
+import { convertMessages } from './convert-messages.js';
+import { convertToolChoice, convertTools } from './convert-tools.js';
+
+/** Ours → OpenAI's. What is not listed is sent as it is, so a new or a compatible server's parameter needs no change. */
+const PARAMETER_NAMES: Readonly<Record<string, string>> = { max_output_tokens: 'max_completion_tokens' };
+
+export function buildRequest(request: ModelRequest, names: ToolNames): OpenAI.ChatCompletionCreateParamsStreaming {
+  const parameters = convertParameters(request.parameters);
+  const tools = convertTools(request.tools, names);
+  const toolChoice = convertToolChoice(request.tool_choice, request.tools, names);
+  const streamOptions = parameters['stream_options'] as OpenAI.ChatCompletionStreamOptions | undefined;
+  return {
+    ...parameters,
+    model: request.model,
+    messages: convertMessages(request.messages, names),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
+    stream: true,
+    stream_options: { ...streamOptions, include_usage: true },
+  };
+}
+
+/** For the vendor's log, so that a run can be found there: OpenAI takes up to 512 ASCII characters. */
+export function clientRequestId(request: ModelRequest): string {
+  return `${request.run_id}:${request.step_id}:${request.attempt}`.replaceAll(/[^\x21-\x7e]/g, '_').slice(-512);
+}
+
+function convertParameters(parameters: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [PARAMETER_NAMES[name] ?? name, value]));
+}

@@ -1,0 +1,134 @@
+/**
+ * What the SDK throws, as our errors. Whether a code is retried is in contract/errors.ts; here it is only chosen.
+ * The vendor's own code comes first, then its `x-should-retry` header, then the status.
+ */
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
+import { ERRORS, PerdureError, type ErrorCode } from '../../contract/errors.js';
+import { retryAfterMs } from './retry-after.js';
+
+const BY_VENDOR_CODE: Readonly<Record<string, ErrorCode>> = {
+  context_length_exceeded: 'model_context_exceeded',
+  // A 429 that no waiting cures: the account has no money left.
+  insufficient_quota: 'model_forbidden',
+  billing_hard_limit_reached: 'model_forbidden',
+  billing_not_active: 'model_forbidden',
+  invalid_api_key: 'model_unauthorized',
+  model_not_found: 'model_not_found',
+};
+
+const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
+  400: 'model_bad_request',
+  401: 'model_unauthorized',
+  403: 'model_forbidden',
+  404: 'model_not_found',
+  408: 'model_timeout',
+  409: 'model_server_error',
+  413: 'model_context_exceeded',
+  422: 'model_bad_request',
+  429: 'model_rate_limited',
+  500: 'model_server_error',
+  502: 'model_server_error',
+  503: 'model_overloaded',
+  504: 'model_timeout',
+  529: 'model_overloaded',
+};
+
+/** An error object in the middle of a stream has a type and no status. */
+const BY_VENDOR_TYPE: Readonly<Record<string, ErrorCode>> = {
+  rate_limit_exceeded: 'model_rate_limited',
+  rate_limit_error: 'model_rate_limited',
+  overloaded_error: 'model_overloaded',
+  invalid_request_error: 'model_bad_request',
+};
+
+/** Where the header contradicts the status, the code is one whose entry in the table agrees with the header. */
+const NEVER_RETRIED: Partial<Record<ErrorCode, ErrorCode>> = { model_rate_limited: 'model_forbidden' };
+
+export interface ErrorContext {
+  model: string;
+  /** Where the request went, without credentials or path. */
+  origin: string;
+  phase: 'request' | 'stream';
+}
+
+export function classifyError(error: unknown, context: ErrorContext): PerdureError {
+  const to = `model ${context.model} at ${context.origin}`;
+  if (error instanceof APIConnectionError) {
+    const code = error instanceof APIConnectionTimeoutError || isTimeout(error) ? 'model_timeout' : 'model_network';
+    return perdureError(code, `The request to ${to} failed: ${causeOf(error)}`, error);
+  }
+  if (error instanceof APIError) return classifyReply(error, to);
+  if (context.phase === 'request')
+    return perdureError('internal', `The request to ${to} was not sent: ${causeOf(error)}`, error);
+  const code = isTimeout(error) ? 'model_timeout' : 'model_stream_cut';
+  return perdureError(code, `The stream of ${to} broke off: ${causeOf(error)}`, error);
+}
+
+function classifyReply(error: APIError, to: string): PerdureError {
+  const status = error.status ?? statusInCode(error.code);
+  const code = chooseCode(error, status);
+  const retryAfter = ERRORS[code].retry ? retryAfterMs(error.headers) : undefined;
+  const request = error.requestID ? ` (request ${error.requestID})` : '';
+  const answer = status === undefined ? 'an error in its stream' : `${status}`;
+  return new PerdureError(
+    code,
+    `The ${to} answered ${answer}${request}: ${safeText(error.message.replace(/^\d{3} /, ''))}`,
+    {
+      provider: 'openai',
+      cause: error,
+      ...(status === undefined ? {} : { http_status: status }),
+      ...(retryAfter === undefined ? {} : { retry_after_ms: retryAfter }),
+    },
+  );
+}
+
+function chooseCode(error: APIError, status: number | undefined): ErrorCode {
+  const named = lookUp(BY_VENDOR_CODE, error.code) ?? lookUp(BY_VENDOR_CODE, error.type);
+  if (named !== undefined) return named;
+  // Compatible servers say it in words only.
+  if (status === 400 && /context (length|window|size)/i.test(error.message)) return 'model_context_exceeded';
+  const code = byStatus(error, status);
+  const shouldRetry = error.headers?.get('x-should-retry');
+  if (shouldRetry === 'true' && !ERRORS[code].retry) return 'model_server_error';
+  if (shouldRetry === 'false' && ERRORS[code].retry) return NEVER_RETRIED[code] ?? 'model_bad_request';
+  return code;
+}
+
+function byStatus(error: APIError, status: number | undefined): ErrorCode {
+  if (status === undefined)
+    return lookUp(BY_VENDOR_TYPE, error.code) ?? lookUp(BY_VENDOR_TYPE, error.type) ?? 'model_server_error';
+  return BY_STATUS[status] ?? (status >= 500 ? 'model_server_error' : 'model_bad_request');
+}
+
+function lookUp(table: Readonly<Record<string, ErrorCode>>, key: unknown): ErrorCode | undefined {
+  return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+/** OpenRouter and others put the status that they could no longer send into the error object's code. */
+function statusInCode(code: unknown): number | undefined {
+  const status = Number(code ?? Number.NaN);
+  return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
+}
+
+/** undici waits five minutes for headers, and as long between two chunks. */
+function isTimeout(error: unknown): boolean {
+  for (let e = error; e instanceof Error; e = e.cause)
+    if (/^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$|^ETIMEDOUT$/.test(String((e as { code?: unknown }).code)))
+      return true;
+  return false;
+}
+
+function causeOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let e = error; e instanceof Error; e = e.cause) messages.push(e.message.replace(/\.$/, ''));
+  return safeText(messages.length === 0 ? String(error) : messages.join(': '));
+}
+
+/** A 401 repeats part of the key. */
+function safeText(text: string): string {
+  return text.replaceAll(/\bsk-[\w*-]+/g, 'sk-…').slice(0, 1000);
+}
+
+function perdureError(code: ErrorCode, what: string, cause: unknown): PerdureError {
+  return new PerdureError(code, what, { provider: 'openai', cause });
+}

@@ -1,0 +1,121 @@
+/**
+ * Chunks of a Chat Completions stream → normalised parts.
+ *
+ * 1. `finish` is sent when the vendor's stream is over, since the usage comes in a chunk of its own after the reason.
+ * 2. No finish_reason: the stream was cut. No content either: it was empty. The two are different errors.
+ * 3. Once there is a finish_reason the answer is whole; what breaks after it costs the usage, not the answer.
+ */
+import { PerdureError } from '../../contract/errors.js';
+import type { ModelStreamPart } from '../../contract/model-provider.js';
+import type { ToolNames } from '../tool-names.js';
+import { Chunk, type Choice, type UsageReply } from './chunk.js';
+import { convertUsage } from './convert-usage.js';
+import { mapStopReason } from './map-stop-reason.js';
+import { createCallSorter } from './tool-call-pieces.js';
+
+/** Servers that fail after they have begun say so in the reason. */
+const BROKEN_REASONS = new Set(['error', 'abort']);
+
+interface Seen {
+  id?: string;
+  model: string;
+  system_fingerprint?: string;
+  finish_reason?: string;
+  usage?: UsageReply;
+  content: boolean;
+  toolCalls: boolean;
+  refusal: boolean;
+}
+
+export async function* readStream(
+  chunks: AsyncIterable<unknown>,
+  model: string,
+  names: ToolNames,
+): AsyncGenerator<ModelStreamPart> {
+  const seen: Seen = { model, content: false, toolCalls: false, refusal: false };
+  const readChoice = createChoiceReader(names);
+  try {
+    for await (const raw of chunks) {
+      const chunk = parseChunk(raw, model);
+      note(seen, chunk);
+      const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
+      if (choice === undefined) continue;
+      for (const part of readChoice(choice)) {
+        seen.content = true;
+        seen.toolCalls ||= part.type === 'tool_call';
+        seen.refusal ||= part.type === 'refusal';
+        yield part;
+      }
+      if (choice.finish_reason) seen.finish_reason = choice.finish_reason;
+    }
+  } catch (error) {
+    if (seen.finish_reason === undefined) throw error;
+  }
+  yield finishOf(seen);
+}
+
+function createChoiceReader(names: ToolNames): (choice: Choice) => Generator<ModelStreamPart> {
+  const sortCall = createCallSorter();
+  return function* ({ delta }) {
+    // A server that sends both names sends the same text twice.
+    const reasoning = delta?.reasoning_content || delta?.reasoning;
+    if (typeof reasoning === 'string' && reasoning !== '') yield { type: 'reasoning', delta: reasoning };
+    if (delta?.content) yield { type: 'text', delta: delta.content };
+    if (delta?.refusal) yield { type: 'refusal', delta: delta.refusal };
+    for (const callDelta of delta?.tool_calls ?? []) {
+      const { index, name, id, arguments_delta } = sortCall(callDelta);
+      if (name === undefined && id === undefined && arguments_delta === '') continue;
+      yield {
+        type: 'tool_call',
+        index,
+        ...(name === undefined ? {} : { name: names.fromVendor(name) }),
+        ...(arguments_delta === '' ? {} : { arguments_delta }),
+        ...(id === undefined ? {} : { provider_meta: { openai: { id } } }),
+      };
+    }
+  };
+}
+
+function parseChunk(raw: unknown, model: string): Chunk {
+  const parsed = Chunk.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`;
+  throw failure('model_server_error', `Model ${model} sent a chunk that is none of Chat Completions (${where})`);
+}
+
+function note(seen: Seen, chunk: Chunk): void {
+  if (chunk.id) seen.id ??= chunk.id;
+  if (chunk.model) seen.model = chunk.model;
+  if (chunk.system_fingerprint) seen.system_fingerprint = chunk.system_fingerprint;
+  if (chunk.usage) seen.usage = chunk.usage;
+}
+
+function finishOf(seen: Seen): ModelStreamPart {
+  const { finish_reason: reason, model } = seen;
+  const from = `the stream of model ${model}${seen.id === undefined ? '' : ` (${seen.id})`}`;
+  if (reason !== undefined && BROKEN_REASONS.has(reason))
+    throw failure('model_stream_cut', `${from} ended with finish_reason ${reason}`);
+  if (reason === undefined && seen.content) throw failure('model_stream_cut', `${from} ended without a finish_reason`);
+  const stopReason = reason === undefined ? 'end_turn' : mapStopReason(reason, seen);
+  // An answer that is empty because its tokens were used up, or filtered out, is one: the next attempt gets no other.
+  if (!seen.content && stopReason !== 'max_tokens' && stopReason !== 'content_filter')
+    throw failure('model_stream_empty', `${from} ended without any content`);
+  const reasoningTokens = seen.usage?.completion_tokens_details?.reasoning_tokens;
+  const meta = {
+    id: seen.id,
+    finish_reason: reason,
+    system_fingerprint: seen.system_fingerprint,
+    reasoning_tokens: reasoningTokens ?? undefined,
+  };
+  return {
+    type: 'finish',
+    stop_reason: stopReason,
+    usage: seen.usage === undefined ? null : convertUsage(model, seen.usage),
+    provider_meta: { openai: Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== undefined)) },
+  };
+}
+
+function failure(code: 'model_stream_cut' | 'model_stream_empty' | 'model_server_error', what: string): PerdureError {
+  return new PerdureError(code, what.charAt(0).toUpperCase() + what.slice(1), { provider: 'openai' });
+}

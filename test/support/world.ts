@@ -1,0 +1,96 @@
+/** A worker and a client on the shared server, on a task queue of their own. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { inject } from 'vitest';
+import type { DurableEvent } from '../../contract/events.js';
+import { defineConfig } from '../../kit/index.js';
+import type { ConfigOptions } from '../../kit/index.js';
+import { createRegistry } from '../../kit/registry.js';
+import type { StreamEvent } from '../../client/index.js';
+import { startWorker } from '../../worker/create-worker.js';
+import type { RunningWorker, ServerOptions, WorkerOptions } from '../../worker/create-worker.js';
+import { installRuntimeLog } from '../../worker/runtime-log.js';
+
+export interface World extends RunningWorker {
+  server: ServerOptions & { taskQueue: string };
+  /** The whole log of a run that has ended, or will. */
+  logOf(runId: string): Promise<DurableEvent[]>;
+  /** Starts a run and returns its whole log. */
+  run(agentId: string, input: string, request?: Record<string, unknown>): Promise<DurableEvent[]>;
+  end(): Promise<void>;
+}
+
+let installed = false;
+
+export async function createWorld(
+  options: ConfigOptions,
+  extra: Partial<Pick<WorkerOptions, 'maxCachedWorkflows' | 'dataDir' | 'taskQueue'>> = {},
+): Promise<World> {
+  if (!installed) installRuntimeLog((line) => process.stderr.write(`${line}\n`));
+  installed = true;
+  const dataDir = extra.dataDir ?? (await mkdtemp(join(tmpdir(), 'perdure-world-')));
+  const server = {
+    connection: { address: inject('temporalAddress') },
+    namespace: 'default',
+    dataDir,
+    taskQueue: extra.taskQueue ?? `test-${randomUUID()}`,
+  };
+  const cache = process.env['PERDURE_TEST_WORKFLOW_CACHE'];
+  const maxCachedWorkflows = extra.maxCachedWorkflows ?? (cache === undefined ? undefined : Number(cache));
+  const worker = await startWorker({
+    ...server,
+    registry: createRegistry(defineConfig({ runtime: { heartbeat_timeout: '5s', cancel_grace: 500 }, ...options })),
+    report: () => {},
+    ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
+  });
+  const logOf = async (runId: string) => durable(await collect(worker.client.runs.stream(runId)));
+  return {
+    ...worker,
+    server,
+    logOf,
+    async run(agentId, input, request = {}) {
+      const { run_id } = await worker.client.runs.start({ agent_id: agentId, input, ...request });
+      return logOf(run_id);
+    },
+    async end() {
+      await worker.stop();
+      if (extra.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function collect(stream: AsyncIterable<StreamEvent>): Promise<StreamEvent[]> {
+  const events: StreamEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+export function durable(events: readonly StreamEvent[]): DurableEvent[] {
+  return events.filter((event): event is DurableEvent => 'seq' in event);
+}
+
+export function phases(events: readonly StreamEvent[]): string[] {
+  return events.flatMap((event) => (event.type === 'run_phase_changed' ? [event.phase] : []));
+}
+
+export function ofType<T extends DurableEvent['type']>(
+  events: readonly StreamEvent[],
+  type: T,
+): Extract<DurableEvent, { type: T }>[] {
+  return events.filter((event): event is Extract<DurableEvent, { type: T }> => event.type === type && 'seq' in event);
+}
+
+/** Waits until the condition holds, by events where there are some, else by looking again. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs = 30_000,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`still waiting for ${what} after ${timeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,2 @@
+/** What the workflow bundle holds: the names of these exports are the workflow types. */
+export { agentRun } from './agent-run.js';

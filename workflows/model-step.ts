@@ -1,0 +1,188 @@
+/** One model call and what it adds to the log. */
+import { ActivityCancellationType, ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
+import type { CallModelInput, CallModelResult, ModelPass, RunActivities } from '../contract/activities.js';
+import { extendDigest } from '../contract/digest.js';
+import { stepId, toolCallId, blockId } from '../contract/ids.js';
+import type { AssistantMessage, ToolCall } from '../contract/messages.js';
+import type { Failure } from '../contract/run.js';
+import { addUsage, NO_USAGE } from '../contract/snapshot.js';
+import { failure, failureOf } from './run-failure.js';
+import { summary } from './run-page.js';
+import type { Pinned, Run } from './run-state.js';
+import { settle } from './settle.js';
+
+export interface Step {
+  number: number;
+  id: string;
+  started_at: number;
+}
+
+export interface RequestedCall {
+  tool_call_id: string;
+  name: string;
+  arguments: string;
+  provider_meta?: unknown;
+}
+
+/** A model call is normalised into exactly one of these. */
+export type Decision =
+  | { kind: 'tools'; calls: RequestedCall[] }
+  | { kind: 'answer'; text: string }
+  | { kind: 'interrupted' }
+  | { kind: 'failed'; failure: Failure };
+
+export function beginStep(run: Run, title: string): Step {
+  const number = ++run.counters.steps;
+  const step = { number, id: stepId(number), started_at: Date.now() };
+  run.log.append({ type: 'step_started', step_id: step.id, step_number: number, title });
+  return step;
+}
+
+export function endStep(run: Run, step: Step, status: 'completed' | 'error'): void {
+  const duration = Date.now() - step.started_at;
+  run.log.append({ type: 'step_completed', step_id: step.id, status, duration_ms: duration });
+}
+
+export async function callModel(
+  run: Run,
+  pinned: Pinned,
+  step: Step,
+  pass: ModelPass,
+  directive?: string,
+): Promise<Decision> {
+  const { spec } = pinned;
+  const { model, runtime } = spec;
+  const { callModel: call } = proxyActivities<RunActivities>({
+    startToCloseTimeout: runtime.model_timeout_ms + 30_000,
+    heartbeatTimeout: runtime.heartbeat_timeout_ms,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { maximumAttempts: runtime.model_max_attempts, initialInterval: 500, maximumInterval: 30_000 },
+    summary: summary(`${model.provider} ${model.model}, step ${step.number}, ${pass}`),
+  });
+  const input = nextInput(run, pinned, step, pass, directive);
+  const settled = await settle(run, () => call(input));
+
+  if (settled.state === 'done') return commit(run, step, pass, settled.value);
+  // Whatever the lost attempts showed is void: a reader may hold text that no closing event will ever claim.
+  run.log.append({
+    type: 'attempt_retracted',
+    step_id: step.id,
+    attempt: attemptsOf(settled, runtime.model_max_attempts),
+  });
+  if (settled.state === 'abandoned' || run.cancellation !== undefined || run.deadline_passed)
+    return { kind: 'interrupted' };
+  return { kind: 'failed', failure: failureOf(settled.error) };
+}
+
+/** Only what is new since the last model call, so that history grows with the conversation and not with its square. */
+function nextInput(run: Run, pinned: Pinned, step: Step, pass: ModelPass, directive?: string): CallModelInput {
+  const prefix = run.sent;
+  const fresh = run.log.transcript.slice(prefix.length);
+  run.sent = {
+    length: prefix.length + fresh.length,
+    digest: fresh.reduce((digest, message) => extendDigest(digest, JSON.stringify(message)), prefix.digest),
+  };
+  return {
+    run: run.handle,
+    step_id: step.id,
+    pass,
+    prefix,
+    new_messages: fresh,
+    spec_digest: pinned.spec_digest,
+    ...(directive === undefined ? {} : { directive }),
+    signal_live: pinned.spec.runtime.signal_live,
+  };
+}
+
+function commit(run: Run, step: Step, pass: ModelPass, result: CallModelResult): Decision {
+  const { completion, attempt, interrupted } = result;
+  const step_id = step.id;
+  if (attempt > 1) run.log.append({ type: 'attempt_retracted', step_id, attempt: attempt - 1 });
+  const texts: string[] = [];
+  const calls: RequestedCall[] = [];
+  let block = 0;
+  for (const message of completion.messages) {
+    const meta = message.meta as { block?: number } | undefined;
+    block = meta?.block ?? block + 1;
+    const block_id = blockId(step_id, block);
+    if (message.role === 'reasoning') {
+      const provider_meta = message.provider_meta;
+      run.log.append({
+        type: 'thinking_end',
+        step_id,
+        block_id,
+        attempt,
+        text: message.content,
+        ...(provider_meta === undefined ? {} : { provider_meta }),
+      });
+    } else if (message.role === 'assistant') {
+      texts.push(textOf(message));
+      if (pass === 'planning' && (message.content || message.refusal)) {
+        run.log.append({
+          type: 'text_end',
+          step_id,
+          block_id,
+          attempt,
+          text: message.content ?? '',
+          ...(message.refusal ? { refusal: message.refusal } : {}),
+          ...(interrupted ? { interrupted } : {}),
+          ...(message.provider_meta === undefined ? {} : { provider_meta: message.provider_meta }),
+        });
+      }
+      for (const call of message.tool_calls ?? []) calls.push(mint(step, calls.length + 1, call));
+    }
+  }
+  recordUsage(run, step_id, result);
+  const text = texts.join('');
+  if (pass === 'synthesis') return synthesized(run, step, result, text);
+  if (interrupted) return { kind: 'interrupted' };
+  return calls.length > 0 ? { kind: 'tools', calls } : { kind: 'answer', text };
+}
+
+/** The text of a synthesis pass is the `summary_*` block; one that was cut short is kept as text, not as the answer. */
+function synthesized(run: Run, step: Step, result: CallModelResult, text: string): Decision {
+  const block_id = `${step.id}.summary`;
+  const { attempt, interrupted } = result;
+  if (interrupted) {
+    if (text !== '') run.log.append({ type: 'text_end', step_id: step.id, block_id, attempt, text, interrupted });
+    return { kind: 'interrupted' };
+  }
+  if (text === '') {
+    const debug = `the synthesis pass of ${run.handle.run_id} (${step.id}) ended without text: ${result.completion.stop_reason ?? 'no stop reason'}`;
+    return { kind: 'failed', failure: failure('model_stream_empty', debug) };
+  }
+  run.log.append({ type: 'summary_final', step_id: step.id, text, block_id, attempt });
+  return { kind: 'answer', text };
+}
+
+function recordUsage(run: Run, step_id: string, { completion }: CallModelResult): void {
+  const { usage } = completion;
+  run.counters.usage = addUsage(run.counters.usage, {
+    ...NO_USAGE,
+    model_calls: 1,
+    input_tokens: usage?.input_tokens ?? 0,
+    output_tokens: usage?.output_tokens ?? 0,
+    total_tokens: usage?.total_tokens ?? 0,
+  });
+  if (usage) run.log.append({ type: 'usage_recorded', step_id, usage });
+}
+
+function mint(step: Step, n: number, call: ToolCall): RequestedCall {
+  return {
+    tool_call_id: toolCallId(step.number, n),
+    name: call.function.name,
+    arguments: call.function.arguments,
+    ...(call.provider_meta === undefined ? {} : { provider_meta: call.provider_meta }),
+  };
+}
+
+function textOf(message: AssistantMessage): string {
+  return message.content || message.refusal || '';
+}
+
+/** How many attempts there were, where the error knows it; else all that there could have been. */
+function attemptsOf(settled: { state: string; error?: unknown }, maximum: number): number {
+  const cause = settled.error instanceof ActivityFailure ? settled.error.cause : undefined;
+  const attempt = cause instanceof ApplicationFailure ? cause.details?.[1] : undefined;
+  return typeof attempt === 'number' ? attempt : maximum;
+}

@@ -1,0 +1,31 @@
+/** From what was thrown to a Failure: the run's end is always explained, whatever broke. */
+import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow';
+import { ERRORS, isErrorCode, safeMessage } from '../contract/errors.js';
+import type { ErrorCode } from '../contract/errors.js';
+import type { Failure } from '../contract/run.js';
+
+export function failure(code: ErrorCode, debugMessage: string): Failure {
+  return { code, message: safeMessage(code), debug_message: debugMessage, retryable: ERRORS[code].retry };
+}
+
+export function failureOf(error: unknown): Failure {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof ApplicationFailure) {
+    const details = cause.details?.[0];
+    if (isFailure(details)) return details;
+    return failure(isErrorCode(cause.type) ? cause.type : 'internal', cause.message);
+  }
+  const where =
+    error instanceof ActivityFailure ? `${error.activityType} (activity ${error.activityId ?? '?'})` : 'the run';
+  if (cause instanceof TimeoutFailure) {
+    return failure('model_timeout', `${where} timed out (${cause.timeoutType}) on its last attempt`);
+  }
+  return failure('internal', `${where} failed: ${cause instanceof Error ? cause.message : String(cause)}`);
+}
+
+function isFailure(value: unknown): value is Failure {
+  const given = value as Partial<Failure> | undefined;
+  return (
+    typeof given?.code === 'string' && typeof given.message === 'string' && typeof given.debug_message === 'string'
+  );
+}

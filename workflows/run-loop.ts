@@ -1,0 +1,135 @@
+/** The loop: planning, tools, planning, … until there is an answer, a limit says stop, or someone cancels. */
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  proxyActivities,
+  sleep,
+  CancellationScope,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { RunActivities } from '../contract/activities.js';
+import type { Cancellation, RunOutcome } from '../contract/run.js';
+import { limitsOf, stopBeforeStep, stopText } from './caps.js';
+import { beginStep, callModel, endStep } from './model-step.js';
+import { failureOf } from './run-failure.js';
+import { setPhase } from './run-page.js';
+import type { RunPage } from './run-page.js';
+import { carry, pin } from './run-state.js';
+import type { CarriedRun, Pinned, Run, Stop } from './run-state.js';
+import { interrupt, settle } from './settle.js';
+import { runBatch } from './tool-batch.js';
+
+const FINISH = 'Call no tools. Answer the user now, as well as you can, with what you already know.';
+
+/** Runs until there is an outcome, or throws continue-as-new. */
+export async function advance(run: Run, page: RunPage, raw: unknown): Promise<RunOutcome> {
+  setPhaseAtStart(run);
+  page.show();
+  const pinned = run.pinned ?? (await resolve(run, raw));
+  if ('status' in pinned) return pinned;
+  const deadline = startDeadline(run);
+  try {
+    return await loop(run, pinned, page, raw);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+function setPhaseAtStart(run: Run): void {
+  if (run.phase === undefined) setPhase(run, 'prompted');
+}
+
+async function resolve(run: Run, raw: unknown): Promise<Pinned | RunOutcome> {
+  const { resolveRun } = proxyActivities<RunActivities>({
+    startToCloseTimeout: 30_000,
+    retry: { maximumAttempts: 5 },
+    summary: `resolve ${run.handle.agent_id}`.slice(0, 100),
+  });
+  const settled = await settle(run, () => resolveRun({ run_id: run.handle.run_id, request: raw }));
+  if (settled.state === 'done') {
+    run.pinned = pin(settled.value.request, settled.value.spec);
+    return run.pinned;
+  }
+  if (run.cancellation !== undefined) return canceled(run.cancellation);
+  return {
+    status: 'failed',
+    phase: 'failed',
+    failure: failureOf(settled.state === 'failed' ? settled.error : undefined),
+  };
+}
+
+async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Promise<RunOutcome> {
+  for (;;) {
+    if (run.cancellation !== undefined) return canceled(run.cancellation);
+    const stop = stopBeforeStep(run);
+    if (stop !== undefined) return synthesize(run, pinned, page, stop);
+    await continueAsNewIfDue(run, pinned, raw);
+
+    setPhase(run, 'planning');
+    const step = beginStep(run, `Step ${run.counters.steps + 1}`);
+    page.show();
+    const decision = await callModel(run, pinned, step, 'planning');
+    let refused: Stop | undefined;
+    if (decision.kind === 'tools') refused = await runBatch(run, pinned, page, step, decision.calls);
+    endStep(run, step, decision.kind === 'answer' || decision.kind === 'tools' ? 'completed' : 'error');
+
+    if (run.cancellation !== undefined) return canceled(run.cancellation);
+    if (decision.kind === 'failed') return { status: 'failed', phase: 'failed', failure: decision.failure };
+    if (refused !== undefined) return synthesize(run, pinned, page, refused);
+    if (decision.kind === 'answer') {
+      if (pinned.spec.synthesis) return synthesize(run, pinned, page);
+      run.log.append({ type: 'summary_final', step_id: step.id, text: decision.text });
+      return { status: 'success', phase: 'completed', answer: decision.text };
+    }
+  }
+}
+
+/** One last model call without tools: because the agent declares it, or because a limit says stop. */
+async function synthesize(run: Run, pinned: Pinned, page: RunPage, stop?: Stop): Promise<RunOutcome> {
+  if (stop !== undefined) run.log.append({ type: 'budget_exceeded', scope: 'run', ...stop });
+  setPhase(run, 'synthesizing');
+  const step = beginStep(run, 'Synthesis');
+  page.show();
+  const directive =
+    stop === undefined
+      ? 'Write the final answer for the user from all of the above.'
+      : `This run has reached ${stopText(stop)}. ${FINISH}`;
+  const decision = await callModel(run, pinned, step, 'synthesis', directive);
+  endStep(run, step, decision.kind === 'answer' ? 'completed' : 'error');
+  if (decision.kind === 'answer') return { status: 'success', phase: 'completed', answer: decision.text };
+  if (run.cancellation !== undefined) return canceled(run.cancellation);
+  if (decision.kind === 'failed') return { status: 'failed', phase: 'failed', failure: decision.failure };
+  return { status: 'failed', phase: 'failed', failure: failureOf(new Error('the synthesis pass was interrupted')) };
+}
+
+function canceled(cancellation: Cancellation): RunOutcome {
+  return { status: 'canceled', phase: 'canceled', cancellation };
+}
+
+/** The time budget is ours, not the engine's: it ends in a synthesis pass. */
+function startDeadline(run: Run): CancellationScope {
+  const scope = new CancellationScope();
+  const budget = limitsOf(run).time_budget;
+  if (budget === undefined) return scope;
+  const left = Math.max(1, run.started_at + budget - Date.now());
+  scope
+    .run(() => sleep(left, { summary: 'time budget' }))
+    .then(
+      () => {
+        run.deadline_passed = true;
+        interrupt(run);
+      },
+      () => {},
+    );
+  return scope;
+}
+
+async function continueAsNewIfDue(run: Run, pinned: Pinned, raw: unknown): Promise<void> {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  const threshold = pinned.spec.runtime.continue_as_new_after_events;
+  if (!continueAsNewSuggested && (threshold === undefined || historyLength < threshold)) return;
+  await condition(allHandlersFinished);
+  if (run.cancellation !== undefined) return;
+  await continueAsNew<(raw: unknown, carried: CarriedRun) => Promise<unknown>>(raw, carry(run, pinned));
+}

@@ -1,0 +1,87 @@
+/** What a person sees of a run in the Temporal UI: search attributes and the current details. */
+import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import type { SearchAttributeName } from '../contract/names.js';
+import type { RunPhase } from '../contract/run.js';
+import type { Run } from './run-state.js';
+
+/** The server takes 400 bytes of summary; a character has at most 4. */
+export function summary(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+}
+
+export function setPhase(run: Run, phase: RunPhase): void {
+  if (run.phase === phase) return;
+  const previous = run.phase;
+  run.phase = phase;
+  run.log.append({
+    type: 'run_phase_changed',
+    phase,
+    ...(previous === undefined ? {} : { previous_phase: previous }),
+  });
+}
+
+export interface RunPage {
+  /** Brings the UI up to date. Called before each wait, so that one workflow task writes at most one upsert. */
+  show(): void;
+}
+
+export function createRunPage(run: Run): RunPage {
+  const shown = new Map<SearchAttributeName, string>();
+  return {
+    show() {
+      setCurrentDetails(details(run));
+      const allowed = run.pinned?.spec.search_attributes ?? [];
+      const changed = Object.entries(attributes(run)).filter(
+        ([name, value]) =>
+          value !== undefined &&
+          allowed.includes(name as SearchAttributeName) &&
+          shown.get(name as SearchAttributeName) !== value,
+      ) as [SearchAttributeName, string][];
+      if (changed.length === 0) return;
+      for (const [name, value] of changed) shown.set(name, value);
+      upsertSearchAttributes(changed.map(([name, value]) => ({ key: { name, type: 'KEYWORD' }, value })));
+    },
+  };
+}
+
+function attributes(run: Run): Partial<Record<SearchAttributeName, string | undefined>> {
+  const { handle } = run;
+  return {
+    PerdureAgentId: handle.agent_id,
+    PerdurePhase: run.phase,
+    PerdureRootRunId: handle.root_run_id,
+    PerdureParentRunId: handle.parent_run_id,
+    PerdureThreadId: handle.thread_id,
+    PerdureOrgId: run.pinned?.request.org_id,
+    PerdureCreatedBy: run.pinned?.request.created_by,
+  };
+}
+
+function details(run: Run): string {
+  const { usage, steps } = run.counters;
+  const limits = run.pinned?.spec.limits.run ?? {};
+  const of = (used: number, maximum: number | undefined) =>
+    maximum === undefined ? `${used}` : `${used} of ${maximum}`;
+  const lines = [
+    `### ${run.handle.agent_id}: ${run.phase ?? 'prompted'}`,
+    '',
+    `- run \`${run.handle.run_id}\`${run.handle.thread_id === undefined ? '' : `, thread \`${run.handle.thread_id}\``}`,
+    `- steps ${of(steps, limits.max_steps)}, tool calls ${of(usage.tool_calls, limits.max_tool_calls)}, tokens ${of(usage.total_tokens, limits.max_tokens)}`,
+    `- log: ${run.log.events.length} events (query \`read_log\`, or \`perdure inspect ${run.handle.run_id}\`)`,
+  ];
+  if (run.pinned) lines.push(`- model \`${run.pinned.spec.model.model}\` (profile ${run.pinned.spec.model.profile})`);
+  if (run.cancellation) lines.push(`- cancel requested: ${run.cancellation.reason}`);
+  const last = run.log.events.at(-1);
+  if (last?.type === 'run_completed') {
+    if (last.status === 'success') lines.push('', '**Answer**', '', clip(last.answer));
+    if (last.status === 'failed')
+      lines.push('', `**Failed** \`${last.failure.code}\`: ${clip(last.failure.debug_message)}`);
+  }
+  return lines.join('\n');
+}
+
+/** The server takes 20,000 bytes of details. */
+function clip(text: string): string {
+  return text.length > 3000 ? `${text.slice(0, 3000)}…` : text;
+}

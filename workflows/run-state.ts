@@ -1,0 +1,136 @@
+/** All that one run knows, and the part of it that continues as new. */
+import { workflowInfo } from '@temporalio/workflow';
+import type { AgentSpec } from '../contract/agent-spec.js';
+import { digestOf, EMPTY_DIGEST } from '../contract/digest.js';
+import type { DurableEvent } from '../contract/events.js';
+import type { LimitName } from '../contract/limits.js';
+import type { Cancellation, RunHandle, RunInput, RunPhase, RunRequest, RunUsage } from '../contract/run.js';
+import { NO_USAGE } from '../contract/snapshot.js';
+import { createLiveBuffer } from './live-buffer.js';
+import type { LiveBuffer } from './live-buffer.js';
+import { createRunLog } from './run-log.js';
+import type { RunLog } from './run-log.js';
+
+/** A limit that says stop: what the synthesis pass is told, and the log. */
+export interface Stop {
+  limit: LimitName;
+  maximum: number;
+  used: number;
+  requested?: number;
+}
+
+/** What the workflow counts; carried as it is. */
+export interface Counters {
+  steps: number;
+  consecutive_failed: number;
+  usage: RunUsage;
+}
+
+export interface Pinned {
+  request: RunRequest;
+  spec: AgentSpec;
+  spec_digest: string;
+}
+
+export interface Run {
+  readonly handle: RunHandle;
+  readonly log: RunLog;
+  readonly live: LiveBuffer;
+  readonly started_at: number;
+  readonly counters: Counters;
+  phase: RunPhase | undefined;
+  pinned: Pinned | undefined;
+  /** How much of the transcript the model has been given, and its digest. */
+  sent: { length: number; digest: string };
+  cancellation: Cancellation | undefined;
+  /** Set when the time budget is used up. */
+  deadline_passed: boolean;
+  /** Stops what is being waited for: a model call, the tools of a batch. */
+  readonly interruptible: Set<() => void>;
+}
+
+/** Version history: 1 first shape. */
+export interface CarriedRun {
+  version: 1;
+  handle: RunHandle;
+  events: DurableEvent[];
+  started_at: number;
+  counters: Counters;
+  phase: RunPhase;
+  pinned: Pinned;
+  sent: { length: number; digest: string };
+}
+
+export function pin(request: RunRequest, spec: AgentSpec): Pinned {
+  return { request, spec, spec_digest: digestOf(JSON.stringify(spec)) };
+}
+
+export function beginRun(raw: unknown): Run {
+  const handle = handleOf(raw);
+  const run = assemble(handle, [], Date.now(), { steps: 0, consecutive_failed: 0, usage: { ...NO_USAGE } });
+  run.log.append({ type: 'run_started', input: inputOf(raw) });
+  return run;
+}
+
+export function resumeRun(carried: CarriedRun): Run {
+  const run = assemble(carried.handle, carried.events, carried.started_at, carried.counters);
+  run.phase = carried.phase;
+  run.pinned = carried.pinned;
+  run.sent = carried.sent;
+  return run;
+}
+
+export function carry(run: Run, pinned: Pinned): CarriedRun {
+  return {
+    version: 1,
+    handle: run.handle,
+    events: [...run.log.events],
+    started_at: run.started_at,
+    counters: run.counters,
+    phase: run.phase ?? 'prompted',
+    pinned,
+    sent: run.sent,
+  };
+}
+
+function assemble(handle: RunHandle, events: DurableEvent[], startedAt: number, counters: Counters): Run {
+  const live = createLiveBuffer();
+  const log = createRunLog(handle, events);
+  return {
+    handle,
+    log: {
+      ...log,
+      append(draft) {
+        const event = log.append(draft);
+        live.close(event);
+        return event;
+      },
+    },
+    live,
+    started_at: startedAt,
+    counters,
+    phase: undefined,
+    pinned: undefined,
+    sent: { length: 0, digest: EMPTY_DIGEST },
+    cancellation: undefined,
+    deadline_passed: false,
+    interruptible: new Set(),
+  };
+}
+
+/** Before the request is validated: enough for the log to say whose it is. */
+function handleOf(raw: unknown): RunHandle {
+  const given = typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>) : {};
+  const runId = workflowInfo().workflowId;
+  return {
+    run_id: runId,
+    agent_id: typeof given['agent_id'] === 'string' ? given['agent_id'] : 'unknown.agent',
+    root_run_id: runId,
+    ...(typeof given['thread_id'] === 'string' ? { thread_id: given['thread_id'] } : {}),
+  };
+}
+
+function inputOf(raw: unknown): RunInput {
+  const input = typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>)['input'] : undefined;
+  return typeof input === 'string' || Array.isArray(input) ? (input as RunInput) : '';
+}

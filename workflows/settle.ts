@@ -1,0 +1,42 @@
+/**
+ * Waiting for an activity without letting go of the run: an interrupt (cancel, deadline) is passed on to the
+ * activity, which then gets a bounded time to stop.
+ */
+import { CancellationScope, condition } from '@temporalio/workflow';
+import type { Run } from './run-state.js';
+
+export type Settled<T> = { state: 'done'; value: T } | { state: 'failed'; error: unknown } | { state: 'abandoned' };
+
+/** Longer than an activity's own grace, so that one on a live worker always gets to answer for itself. */
+const MARGIN_MS = 5_000;
+
+export function interrupt(run: Run): void {
+  for (const stop of run.interruptible) stop();
+}
+
+export async function settle<T>(run: Run, start: () => Promise<T>): Promise<Settled<T>> {
+  const scope = new CancellationScope();
+  let settled: Settled<T> | undefined;
+  let interrupted = false;
+  const stop = () => {
+    interrupted = true;
+    scope.cancel();
+  };
+  run.interruptible.add(stop);
+  try {
+    scope.run(start).then(
+      (value) => (settled = { state: 'done', value }),
+      (error: unknown) => (settled = { state: 'failed', error }),
+    );
+    if (run.cancellation !== undefined) stop();
+    await condition(() => settled !== undefined || interrupted);
+    if (settled === undefined) {
+      const runtime = run.pinned?.spec.runtime;
+      const patience = (runtime?.cancel_grace_ms ?? 0) + (runtime?.heartbeat_timeout_ms ?? 0) + MARGIN_MS;
+      await condition(() => settled !== undefined, patience, { summary: 'waiting for canceled work to stop' });
+    }
+    return settled ?? { state: 'abandoned' };
+  } finally {
+    run.interruptible.delete(stop);
+  }
+}
