@@ -34,6 +34,8 @@ const SLOWEST_POLL_MS = 1_000;
 /** With a channel that brings events, polling is only for what it may have lost. */
 const SAFETY_POLL_MS = 1_000;
 const SLOWEST_SAFETY_POLL_MS = 5_000;
+/** How soon a reader learns that a run was terminated. */
+const DESCRIBE_EVERY_MS = 1_000;
 
 export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Feed {
   const committed: CommittedEvent[] = [];
@@ -47,6 +49,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
   let ended = false;
   let stopping = false;
   let quiet = 0;
+  let lookedAt = 0;
   let liveFrom = 0;
   let signalLive = false;
   let wake: (() => void) | undefined;
@@ -86,6 +89,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
 
   function begin(subscription: Subscription, from: number): void {
     const start = from < 0 ? Math.max(0, committed.length + from) : from;
+    subscription.beginAt(start);
     for (let seq = start; seq < committed.length; seq++) subscription.durable(seq);
     const soFar = open.replay();
     if (soFar.length > 0) subscription.live(soFar);
@@ -145,7 +149,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
         failures = 0;
         if (!ready) start();
         if (ended || (ready && readers.size === 0)) break;
-        if (quiet > 0 && quiet % 3 === 0) await endIfEngineDid();
+        await endIfEngineDid();
       } catch {
         // No worker answers, or the server is away: the run is not over, so the reader waits with us.
         failures += 1;
@@ -168,6 +172,8 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
   }
 
   async function endIfEngineDid(): Promise<void> {
+    if (Date.now() - lookedAt < DESCRIBE_EVERY_MS) return;
+    lookedAt = Date.now();
     const marker = await engineEnd(client, runId);
     if (marker === undefined) return;
     // The end may have been written between our last read and now.

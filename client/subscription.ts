@@ -15,6 +15,8 @@ const MAX_LIVE = 1_000;
 type Entry = { seq: number } | { live: LiveEvent[] } | { marker: StreamMarker };
 
 export interface Subscription extends AsyncIterableIterator<StreamEvent> {
+  /** Numbers below the one it begins at are passed over. */
+  beginAt(seq: number): void;
   durable(seq: number): void;
   live(events: readonly LiveEvent[]): void;
   marker(marker: StreamMarker): void;
@@ -30,6 +32,7 @@ interface SubscriptionOptions {
 
 export function createSubscription({ runId, eventAt, onClose }: SubscriptionOptions): Subscription {
   const queue: Entry[] = [];
+  let start = 0;
   let liveHeld = 0;
   let dropped = 0;
   let ended = false;
@@ -60,7 +63,11 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
   }
 
   return {
+    beginAt(seq) {
+      start = seq;
+    },
     durable(seq) {
+      if (seq < start) return;
       queue.push({ seq });
       notify();
     },

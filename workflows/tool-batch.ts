@@ -89,7 +89,12 @@ async function runTool(
       signal_live: runtime.signal_live,
     }),
   );
-  if (settled.state === 'done') return settled.value;
+  if (settled.state === 'done') {
+    const { value } = settled;
+    // The activity only knows that it was told to stop; the run knows why.
+    const isOverTime = value.failure?.kind === 'canceled' && run.cancellation === undefined && run.deadline_passed;
+    return isOverTime ? { ...value, failure: stoppedFailure(run), content: failureText(stoppedFailure(run)) } : value;
+  }
   const stopped = run.cancellation !== undefined || run.deadline_passed;
   const why = stopped || settled.state === 'abandoned' ? stoppedFailure(run) : lostFailure(tool, settled.error);
   return failed(why, Date.now() - started);

@@ -1,0 +1,84 @@
+/** The invariants of a single run, as the design numbers them, checked on all that a live reader saw. */
+import { expect } from 'vitest';
+import type { StreamEvent } from '../../client/index.js';
+import type { DurableEvent } from '../../contract/events.js';
+import { DurableEvent as DurableEventSchema } from '../../contract/events.js';
+import { LiveEvent as LiveEventSchema } from '../../contract/live-events.js';
+import type { LiveEvent } from '../../contract/live-events.js';
+import { projectTranscript } from '../../contract/transcript.js';
+import { durable, ofType } from './world.js';
+
+type Delta = Extract<LiveEvent, { index: number }>;
+
+export function checkInvariants(seen: readonly StreamEvent[]): void {
+  const log = durable(seen);
+  for (const event of seen) ('seq' in event ? DurableEventSchema : LiveEventSchema).parse(event);
+  endsOnce(log);
+  everyCallHasOneResult(log);
+  expect(new Set(log.map((event) => event.agent_id)).size).toBe(1);
+  expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index));
+  textsMatchTheirDeltas(seen);
+  stepsAreClosed(log);
+  transcriptIsSendable(log);
+}
+
+/** 1: exactly one `run_completed`, last, whose status matches the last phase; an answer exactly where there is success. */
+function endsOnce(log: readonly DurableEvent[]): void {
+  const ends = ofType(log, 'run_completed');
+  expect(ends).toHaveLength(1);
+  const end = log.at(-1);
+  if (end?.type !== 'run_completed') throw new Error(`the last event is ${end?.type}`);
+  expect(ofType(log, 'run_phase_changed').at(-1)?.phase).toBe(end.phase);
+  const answers = ofType(log, 'summary_final').map((event) => event.text);
+  if (end.status === 'success') expect(answers).toEqual([end.answer]);
+  else expect(answers.length).toBeLessThanOrEqual(end.status === 'canceled' ? 1 : 0);
+}
+
+/** 2: every `tool_requested` has exactly one `tool_result`, after it. */
+function everyCallHasOneResult(log: readonly DurableEvent[]): void {
+  const requested = ofType(log, 'tool_requested').map((event) => event.tool_call_id);
+  expect(new Set(requested).size).toBe(requested.length);
+  expect(ofType(log, 'tool_result').map((event) => event.tool_call_id).sort()).toEqual([...requested].sort());
+  for (const result of ofType(log, 'tool_result')) {
+    const request = ofType(log, 'tool_requested').find((event) => event.tool_call_id === result.tool_call_id);
+    expect(request?.seq).toBeLessThan(result.seq);
+    if (result.status === 'success') expect(ofType(log, 'tool_scheduled').some((event) => event.tool_call_id === result.tool_call_id)).toBe(true);
+  }
+}
+
+/** 6: closing text = deltas of the winning attempt; every block that was seen open is closed or retracted. */
+function textsMatchTheirDeltas(seen: readonly StreamEvent[]): void {
+  const dropped = seen.some((event) => event.type === 'live_dropped');
+  const isText = (event: StreamEvent): event is Delta =>
+    !('seq' in event) && (event.type === 'text_chunk' || event.type === 'thinking_chunk' || event.type === 'summary_chunk');
+  const deltas = seen.filter(isText);
+  const closing = durable(seen).filter(
+    (event) => event.type === 'text_end' || event.type === 'thinking_end' || (event.type === 'summary_final' && event.block_id !== undefined),
+  );
+  for (const end of closing) {
+    if (!('text' in end) || !('block_id' in end)) continue;
+    const parts = deltas.filter((event) => event.block_id === end.block_id && event.attempt === end.attempt);
+    if (!dropped && end.text !== '') expect(parts.map((part) => part.text).join('')).toBe(end.text);
+    expect(parts.map((part) => part.index)).toEqual(parts.map((_, index) => index));
+  }
+  for (const delta of deltas) {
+    const closed = closing.some((end) => 'block_id' in end && end.block_id === delta.block_id && end.attempt === delta.attempt);
+    const retracted = ofType(seen, 'attempt_retracted').some((event) => event.step_id === delta.step_id && event.attempt >= delta.attempt);
+    expect(closed !== retracted, `block ${delta.block_id}, attempt ${delta.attempt}: closed ${closed}, retracted ${retracted}`).toBe(true);
+  }
+}
+
+function stepsAreClosed(log: readonly DurableEvent[]): void {
+  expect(ofType(log, 'step_completed').map((event) => event.step_id)).toEqual(ofType(log, 'step_started').map((event) => event.step_id));
+}
+
+/** A vendor refuses a conversation with a call that has no result: it would poison all that follows. */
+function transcriptIsSendable(log: readonly DurableEvent[]): void {
+  const messages = projectTranscript(log);
+  messages.forEach((message, index) => {
+    if (message.role !== 'assistant' || message.tool_calls === undefined) return;
+    const ids = message.tool_calls.map((call) => call.id).sort();
+    const next = messages.slice(index + 1, index + 1 + ids.length);
+    expect(next.map((result) => (result.role === 'tool' ? result.tool_call_id : result.role)).sort()).toEqual(ids);
+  });
+}

@@ -1,0 +1,58 @@
+/**
+ * A worker in a process of its own, for tests that kill it. Takes its options as JSON, prints READY when it polls,
+ * stops on SIGTERM as a deploy would stop it, and goes when its parent is gone.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { defineAgent, defineConfig, defineTool } from '../../kit/index.js';
+import type { ConfigOptions } from '../../kit/index.js';
+import { createRegistry } from '../../kit/registry.js';
+import { startWorker } from '../../worker/create-worker.js';
+import { installRuntimeLog } from '../../worker/runtime-log.js';
+import { testConfig } from './test-agents.js';
+import type { WorkerProcessOptions } from './worker-process.js';
+
+const [argument] = process.argv.slice(2);
+if (argument === undefined) throw new Error('usage: worker-main OPTIONS_AS_JSON');
+const { server, runtime, maxCachedWorkflows } = JSON.parse(argument) as WorkerProcessOptions;
+
+/** For as long as its first attempt lives, it does nothing else: what stops it is the end of its worker. */
+const waitForEnd = async ({ attempt, signal }: { attempt: number; signal: AbortSignal }) => {
+  if (attempt === 1) await sleep(60_000, undefined, { signal });
+  return `attempt ${attempt} was quick`;
+};
+const input = z.object({});
+const patient = [
+  defineTool({
+    tool_id: 'test.patient.wait',
+    description: 'Waits; safe to repeat.',
+    input,
+    idempotent: true,
+    timeout: 60_000,
+    run: (_, context) => waitForEnd(context),
+  }),
+  defineTool({
+    tool_id: 'test.patient.wait_once',
+    description: 'Waits; not safe to repeat.',
+    input,
+    timeout: 60_000,
+    run: (_, context) => waitForEnd(context),
+  }),
+];
+
+function withPatience(options: ConfigOptions): ConfigOptions {
+  const agent = defineAgent({ agent_id: 'test.patient', instructions: 'Follow the script.', tools: patient });
+  return { ...options, agents: [...options.agents, agent] };
+}
+
+const report = (line: string) => void process.stderr.write(`${line}\n`);
+installRuntimeLog(report);
+const worker = await startWorker({
+  ...server,
+  registry: createRegistry(defineConfig(withPatience(testConfig(runtime)))),
+  report,
+  ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
+});
+process.once('SIGTERM', () => void worker.stop().then(() => process.exit(0)));
+process.stdin.on('end', () => process.exit(1)).resume();
+process.stdout.write('READY\n');

@@ -1,0 +1,51 @@
+/** Starts `worker-main.ts` as a process of its own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { RuntimeOptions } from '../../kit/index.js';
+import type { ServerOptions } from '../../worker/create-worker.js';
+
+const MAIN = fileURLToPath(new URL('./worker-main.ts', import.meta.url));
+const KEPT_LINES = 30;
+
+export interface WorkerProcessOptions {
+  server: ServerOptions;
+  runtime?: RuntimeOptions;
+  maxCachedWorkflows?: number;
+}
+
+export interface WorkerProcess {
+  readonly pid: number;
+  kill(signal: NodeJS.Signals): void;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** The end of what it wrote to stderr. */
+  lastLines(): readonly string[];
+}
+
+/** Resolves when the worker polls. */
+export async function startWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcess> {
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, JSON.stringify(options)], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    lines.push(line);
+    if (lines.length > KEPT_LINES) lines.shift();
+  });
+  const exited = new Promise<Awaited<WorkerProcess['exited']>>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  const early = exited.then((exit) => {
+    throw new Error(`the worker process ended before it was ready: ${JSON.stringify(exit)}\n${lines.join('\n')}`);
+  });
+  await Promise.race([once(createInterface({ input: child.stdout }), 'line'), early]);
+  early.catch(() => undefined);
+  return {
+    pid: child.pid as number,
+    kill: (signal) => void child.kill(signal),
+    exited,
+    lastLines: () => lines,
+  };
+}
