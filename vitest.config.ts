@@ -2,12 +2,26 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     fileParallelism: true,
     maxWorkers: 2,
     reporters: ['default', './test/summary-reporter.ts'],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'all', include: ['test/**/*.test.ts'], globalSetup: ['test/global-setup.ts'] },
+      },
+      {
+        // Once more with a workflow cache of one: every task of a run replays its history from the first event.
+        extends: true,
+        test: {
+          name: 'cache-of-one',
+          include: ['test/workflows/{phases,caps,cancel,failures}.test.ts', 'test/client/streams.test.ts'],
+          globalSetup: ['test/global-setup.ts'],
+          env: { PERDURE_TEST_WORKFLOW_CACHE: '1' },
+        },
+      },
+    ],
   },
 });

@@ -38,11 +38,16 @@ function endsOnce(log: readonly DurableEvent[]): void {
 function everyCallHasOneResult(log: readonly DurableEvent[]): void {
   const requested = ofType(log, 'tool_requested').map((event) => event.tool_call_id);
   expect(new Set(requested).size).toBe(requested.length);
-  expect(ofType(log, 'tool_result').map((event) => event.tool_call_id).sort()).toEqual([...requested].sort());
+  expect(
+    ofType(log, 'tool_result')
+      .map((event) => event.tool_call_id)
+      .sort(),
+  ).toEqual([...requested].sort());
   for (const result of ofType(log, 'tool_result')) {
     const request = ofType(log, 'tool_requested').find((event) => event.tool_call_id === result.tool_call_id);
     expect(request?.seq).toBeLessThan(result.seq);
-    if (result.status === 'success') expect(ofType(log, 'tool_scheduled').some((event) => event.tool_call_id === result.tool_call_id)).toBe(true);
+    if (result.status === 'success')
+      expect(ofType(log, 'tool_scheduled').some((event) => event.tool_call_id === result.tool_call_id)).toBe(true);
   }
 }
 
@@ -50,10 +55,14 @@ function everyCallHasOneResult(log: readonly DurableEvent[]): void {
 function textsMatchTheirDeltas(seen: readonly StreamEvent[]): void {
   const dropped = seen.some((event) => event.type === 'live_dropped');
   const isText = (event: StreamEvent): event is Delta =>
-    !('seq' in event) && (event.type === 'text_chunk' || event.type === 'thinking_chunk' || event.type === 'summary_chunk');
+    !('seq' in event) &&
+    (event.type === 'text_chunk' || event.type === 'thinking_chunk' || event.type === 'summary_chunk');
   const deltas = seen.filter(isText);
   const closing = durable(seen).filter(
-    (event) => event.type === 'text_end' || event.type === 'thinking_end' || (event.type === 'summary_final' && event.block_id !== undefined),
+    (event) =>
+      event.type === 'text_end' ||
+      event.type === 'thinking_end' ||
+      (event.type === 'summary_final' && event.block_id !== undefined),
   );
   for (const end of closing) {
     if (!('text' in end) || !('block_id' in end)) continue;
@@ -62,14 +71,23 @@ function textsMatchTheirDeltas(seen: readonly StreamEvent[]): void {
     expect(parts.map((part) => part.index)).toEqual(parts.map((_, index) => index));
   }
   for (const delta of deltas) {
-    const closed = closing.some((end) => 'block_id' in end && end.block_id === delta.block_id && end.attempt === delta.attempt);
-    const retracted = ofType(seen, 'attempt_retracted').some((event) => event.step_id === delta.step_id && event.attempt >= delta.attempt);
-    expect(closed !== retracted, `block ${delta.block_id}, attempt ${delta.attempt}: closed ${closed}, retracted ${retracted}`).toBe(true);
+    const closed = closing.some(
+      (end) => 'block_id' in end && end.block_id === delta.block_id && end.attempt === delta.attempt,
+    );
+    const retracted = ofType(seen, 'attempt_retracted').some(
+      (event) => event.step_id === delta.step_id && event.attempt >= delta.attempt,
+    );
+    expect(
+      closed !== retracted,
+      `block ${delta.block_id}, attempt ${delta.attempt}: closed ${closed}, retracted ${retracted}`,
+    ).toBe(true);
   }
 }
 
 function stepsAreClosed(log: readonly DurableEvent[]): void {
-  expect(ofType(log, 'step_completed').map((event) => event.step_id)).toEqual(ofType(log, 'step_started').map((event) => event.step_id));
+  expect(ofType(log, 'step_completed').map((event) => event.step_id)).toEqual(
+    ofType(log, 'step_started').map((event) => event.step_id),
+  );
 }
 
 /** A vendor refuses a conversation with a call that has no result: it would poison all that follows. */

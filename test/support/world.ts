@@ -37,14 +37,18 @@ export async function createWorld(
     dataDir,
     taskQueue: extra.taskQueue ?? `test-${randomUUID()}`,
   };
+  const registry = createRegistry(
+    defineConfig({ runtime: { heartbeat_timeout: '5s', cancel_grace: 500 }, ...options }),
+  );
   const cache = process.env['PERDURE_TEST_WORKFLOW_CACHE'];
   const maxCachedWorkflows = extra.maxCachedWorkflows ?? (cache === undefined ? undefined : Number(cache));
   const worker = await startWorker({
     ...server,
-    registry: createRegistry(defineConfig({ runtime: { heartbeat_timeout: '5s', cancel_grace: 500 }, ...options })),
+    registry,
     report: () => {},
     ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
   });
+  const noise = maxCachedWorkflows === 1 && registry.agents.has('test.bare') ? crowdOut(worker) : undefined;
   const logOf = async (runId: string) => durable(await collect(worker.client.runs.stream(runId)));
   return {
     ...worker,
@@ -55,9 +59,27 @@ export async function createWorld(
       return logOf(run_id);
     },
     async end() {
+      await noise?.();
       await worker.stop();
       if (extra.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
     },
+  };
+}
+
+/** Other runs, one after another: with a cache of one they evict whatever is being tested. */
+function crowdOut({ client, temporal }: RunningWorker): () => Promise<void> {
+  let going = true;
+  const input = JSON.stringify({ turns: [{ text: 'noise' }] });
+  const crowd = (async () => {
+    while (going) {
+      const { run_id } = await client.runs.start({ agent_id: 'test.bare', input });
+      await temporal.workflow.getHandle(run_id).result();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  })();
+  return async () => {
+    going = false;
+    await crowd;
   };
 }
 

@@ -27,7 +27,10 @@ describe('cancel', () => {
   const statusOf = async (runId: string) => (await world.temporal.workflow.getHandle(runId).describe()).status.name;
 
   it('reaches a model that is streaming, keeps what was said, and ends as Canceled in Temporal too', async () => {
-    const { run_id, log } = await cancelAt(script([{ text: ['I was ', 'about to'], hang: true }]), (type) => type === 'text_chunk');
+    const { run_id, log } = await cancelAt(
+      script([{ text: ['I was ', 'about to'], hang: true }]),
+      (type) => type === 'text_chunk',
+    );
     expect(log.at(-1)).toMatchObject({
       type: 'run_completed',
       status: 'canceled',
@@ -90,7 +93,10 @@ describe('cancel', () => {
   });
 
   it('an unknown reason is refused with the known ones, and nothing changes', async () => {
-    const { run_id } = await world.client.runs.start({ agent_id: 'test.agent', input: script([{ text: ['a'], hang: true }]) });
+    const { run_id } = await world.client.runs.start({
+      agent_id: 'test.agent',
+      input: script([{ text: ['a'], hang: true }]),
+    });
     const refused = world.client.runs.cancel(run_id, { reason: 'boredom' as 'deadline' });
     await expect(refused).rejects.toThrow(/reason "boredom" is unknown.*user_requested/);
     await world.client.runs.cancel(run_id, { reason: 'deadline' });

@@ -29,7 +29,9 @@ describe('a cap ends in a synthesis pass and never in a lost answer', () => {
     const batch = looping([call('tools.echo', { text: 'a' }), call('tools.echo', { text: 'b' })]);
     const log = await world.run('test.agent', batch, { limits: { run: { max_tool_calls: 3 } } });
     expectSynthesis(log, 'max_tool_calls');
-    const results = ofType(log, 'tool_result').map((event) => (event.status === 'success' ? 'success' : event.failure.kind));
+    const results = ofType(log, 'tool_result').map((event) =>
+      event.status === 'success' ? 'success' : event.failure.kind,
+    );
     expect(results).toEqual(['success', 'success', 'capped', 'capped']);
     expect(ofType(log, 'tool_scheduled')).toHaveLength(2);
   });
@@ -55,7 +57,12 @@ describe('a cap ends in a synthesis pass and never in a lost answer', () => {
 
   it('one success in a batch starts the count of failures anew', async () => {
     const mixed = [call('tools.act', { do: 'refuse' }), call('tools.echo', { text: 'ok' })];
-    const input = script([{ tool_calls: [mixed[0]!] }, { tool_calls: mixed }, { tool_calls: [mixed[0]!] }, { text: 'Fine.' }]);
+    const input = script([
+      { tool_calls: [mixed[0]!] },
+      { tool_calls: mixed },
+      { tool_calls: [mixed[0]!] },
+      { text: 'Fine.' },
+    ]);
     const log = await world.run('test.agent', input, { limits: { run: { max_consecutive_failed_tool_calls: 2 } } });
     expect(ofType(log, 'budget_exceeded')).toEqual([]);
     expect(log.at(-1)).toMatchObject({ status: 'success', answer: 'Fine.' });

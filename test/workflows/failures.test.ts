@@ -25,15 +25,22 @@ describe('failures', () => {
       const { log, result, failure } = await failureOf([call('tools.act', { do: 'throw' })]);
       expect(failure).toMatchObject({ kind: 'internal', recovery: 'replan' });
       expect(result.attempts).toBe(3);
-      expect(ofType(log, 'tool_retry').map(({ attempt, reason }) => [attempt, reason.includes('the tool broke')])).toEqual([
+      expect(
+        ofType(log, 'tool_retry').map(({ attempt, reason }) => [attempt, reason.includes('the tool broke')]),
+      ).toEqual([
         [2, true],
         [3, true],
       ]);
     });
 
     it('a retry that works is a success, with the retries in the log', async () => {
-      const log = await world.run('test.agent', script([{ tool_calls: [call('tools.act', { do: 'throw', until_attempt: 2 })] }, { text: 'ok' }]));
-      expect(ofType(log, 'tool_result')).toMatchObject([{ status: 'success', content: 'worked at attempt 2', attempts: 2 }]);
+      const log = await world.run(
+        'test.agent',
+        script([{ tool_calls: [call('tools.act', { do: 'throw', until_attempt: 2 })] }, { text: 'ok' }]),
+      );
+      expect(ofType(log, 'tool_result')).toMatchObject([
+        { status: 'success', content: 'worked at attempt 2', attempts: 2 },
+      ]);
       expect(ofType(log, 'tool_retry')).toHaveLength(1);
     });
 
@@ -83,7 +90,9 @@ describe('failures', () => {
 
     it('a rate limit is waited out for as long as the vendor says', async () => {
       const wait = 1_500;
-      const input = script([{ text: 'ok', attempts: [{ fail: { code: 'model_rate_limited', retry_after_ms: wait } }, {}] }]);
+      const input = script([
+        { text: 'ok', attempts: [{ fail: { code: 'model_rate_limited', retry_after_ms: wait } }, {}] },
+      ]);
       const log = await world.run('test.agent', input);
       const end = log.at(-1);
       expect(end).toMatchObject({ status: 'success', answer: 'ok' });
@@ -94,14 +103,19 @@ describe('failures', () => {
       const input = script([
         {
           text: ['The answer ', 'is ', '42.'],
-          attempts: [{ text: ['The answer ', 'might be ', 'lost'], fail: { code: 'model_stream_cut', after_deltas: 2 } }, {}],
+          attempts: [
+            { text: ['The answer ', 'might be ', 'lost'], fail: { code: 'model_stream_cut', after_deltas: 2 } },
+            {},
+          ],
         },
       ]);
       const { run_id } = await world.client.runs.start({ agent_id: 'test.agent', input });
       const seen = await collect(world.client.runs.stream(run_id));
       const live = seen.filter((event): event is LiveEvent => 'live_id' in event && !('seq' in event));
       const chunksOf = (attempt: number) =>
-        live.flatMap((event) => (event.type === 'text_chunk' && event.attempt === attempt ? [event.text] : [])).join('');
+        live
+          .flatMap((event) => (event.type === 'text_chunk' && event.attempt === attempt ? [event.text] : []))
+          .join('');
       expect(chunksOf(1)).toBe('The answer might be ');
       expect(chunksOf(2)).toBe('The answer is 42.');
       const kinds = live.map((event) => `${event.type} ${'attempt' in event ? event.attempt : ''}`);
@@ -166,9 +180,14 @@ describe('failures', () => {
 
     it('our client refuses them before anything is written', async () => {
       const { runs } = world.client;
-      await expect(runs.start({ agent_id: 'test.agent', input: '' })).rejects.toMatchObject({ code: 'invalid_request' });
+      await expect(runs.start({ agent_id: 'test.agent', input: '' })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
       const large = runs.start({ agent_id: 'test.agent', input: 'x'.repeat(5 * 1024 * 1024) });
-      await expect(large).rejects.toMatchObject({ code: 'input_too_large', message: expect.stringContaining('5242880 bytes') });
+      await expect(large).rejects.toMatchObject({
+        code: 'input_too_large',
+        message: expect.stringContaining('5242880 bytes'),
+      });
     });
 
     it('a run id that is taken', async () => {
@@ -178,7 +197,9 @@ describe('failures', () => {
       await expect(world.client.runs.start(request)).rejects.toMatchObject({ code: 'run_exists' });
       await world.logOf(run_id);
       await expect(world.client.runs.start(request)).rejects.toMatchObject({ code: 'run_exists' });
-      await expect(world.client.runs.start({ ...request, run_id: 'a/b' })).rejects.toMatchObject({ code: 'invalid_request' });
+      await expect(world.client.runs.start({ ...request, run_id: 'a/b' })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
     });
   });
 });

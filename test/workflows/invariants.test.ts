@@ -17,16 +17,27 @@ const AT_ONCE = 10;
 
 type Turn = Script['turns'][number];
 
-const words = fc.array(fc.constantFrom('one ', 'two ', 'drei ', 'çetire ', '五 ', '🙂 ', '"quoted" ', '\n'), { minLength: 1, maxLength: 6 });
+const words = fc.array(fc.constantFrom('one ', 'two ', 'drei ', 'çetire ', '五 ', '🙂 ', '"quoted" ', '\n'), {
+  minLength: 1,
+  maxLength: 6,
+});
 const failure = fc.record({
   code: fc.constantFrom('model_stream_cut', 'model_server_error', 'model_stream_empty', 'model_bad_request' as const),
   after_deltas: fc.nat(5),
 });
 const toolCall = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('ok', 'throw', 'refuse', 'hang', 'sleep', 'cyclic'), ms: fc.nat(80) }).map((args) => call('tools.quick', args)) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({ do: fc.constantFrom('ok', 'throw', 'refuse', 'hang', 'sleep', 'cyclic'), ms: fc.nat(80) })
+      .map((args) => call('tools.quick', args)),
+  },
   { weight: 2, arbitrary: words.map((text) => call('tools.echo', { text: text.join('') })) },
   { weight: 1, arbitrary: fc.constantFrom('make_coffee', 'test.tools.nothing').map((tool) => ({ tool, args: {} })) },
-  { weight: 1, arbitrary: fc.constantFrom('{"half', '[]', 'null', '').map((args) => ({ tool: 'test.tools.echo', args })) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('{"half', '[]', 'null', '').map((args) => ({ tool: 'test.tools.echo', args })),
+  },
 );
 const reply = fc.record(
   { thinking: words, text: words, tool_calls: fc.array(toolCall, { minLength: 1, maxLength: 3 }), delay_ms: fc.nat(8) },

@@ -1,0 +1,59 @@
+/** Bare workflows: the same activities without Perdure around them. */
+import { proxyActivities } from '@temporalio/workflow';
+import type { CallModelInput, RunActivities } from '../contract/activities.js';
+import { digestOf, EMPTY_DIGEST, extendDigest } from '../contract/digest.js';
+import type { BaseMessage } from '../contract/messages.js';
+
+const options = { startToCloseTimeout: 60_000, heartbeatTimeout: 10_000, retry: { maximumAttempts: 4 } };
+const { resolveRun, callModel, callTool } = proxyActivities<RunActivities>(options);
+const { answerWhole } = proxyActivities<{ answerWhole(messages: BaseMessage[]): Promise<BaseMessage[]> }>(options);
+
+/** The activities of an agent's run, in the same order and with the same inputs; nothing else. */
+export async function bareRun(runId: string, request: { agent_id: string; input: string }): Promise<string> {
+  const run = { run_id: runId, agent_id: request.agent_id, root_run_id: runId };
+  const { spec } = await resolveRun({ run_id: runId, request });
+  const spec_digest = digestOf(JSON.stringify(spec));
+  let sent: CallModelInput['prefix'] = { length: 0, digest: EMPTY_DIGEST };
+  let fresh: BaseMessage[] = [{ role: 'user', content: request.input }];
+  for (let step = 1; ; step++) {
+    const step_id = `step_${step}`;
+    const result = await callModel({
+      run,
+      step_id,
+      pass: 'planning',
+      prefix: sent,
+      new_messages: fresh,
+      spec_digest,
+      signal_live: false,
+    });
+    sent = {
+      length: sent.length + fresh.length,
+      digest: fresh.reduce((digest, message) => extendDigest(digest, JSON.stringify(message)), sent.digest),
+    };
+    const said = result.completion.messages.at(-1);
+    if (said?.role !== 'assistant' || said.tool_calls === undefined) return String(said?.content);
+    const calls = said.tool_calls.map((call, n) => ({ ...call, id: `call_${step}_${n + 1}` }));
+    const results = await Promise.all(
+      calls.map(async (call): Promise<BaseMessage> => {
+        const { name } = call.function;
+        const { content } = await callTool({
+          run,
+          step_id,
+          tool_call_id: call.id,
+          tool_id: name,
+          arguments: call.function.arguments,
+          signal_live: false,
+        });
+        return { role: 'tool', tool_call_id: call.id, tool_name: name, content };
+      }),
+    );
+    fresh = [{ ...said, tool_calls: calls }, ...results];
+  }
+}
+
+/** The usual way: the whole conversation in the input of every model call. */
+export async function wholeConversation(calls: number): Promise<number> {
+  const messages: BaseMessage[] = [{ role: 'user', content: `answer ${calls} times` }];
+  for (let n = 0; n < calls; n++) messages.push(...(await answerWhole(messages)));
+  return messages.length;
+}
