@@ -54,7 +54,7 @@ export async function callTool(dependencies: ToolDependencies, input: CallToolIn
     const output = await execute(dependencies, input, context, {
       progress(message, fraction) {
         const live_id = `${input.tool_call_id}.progress_${progress.length + 1}`;
-        const note = { live_id, message, ...(fraction === undefined ? {} : { fraction }) };
+        const note = { message, ...(fraction === undefined ? {} : { fraction }), live_id };
         progress.push(note);
         live.publish({ type: 'tool_progress', ...ids, ...note });
       },

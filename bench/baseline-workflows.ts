@@ -31,7 +31,7 @@ export async function bareRun(runId: string, request: { agent_id: string; input:
       digest: fresh.reduce((digest, message) => extendDigest(digest, JSON.stringify(message)), sent.digest),
     };
     const said = result.completion.messages.at(-1);
-    if (said?.role !== 'assistant' || said.tool_calls === undefined) return String(said?.content);
+    if (said?.role !== 'assistant' || said.tool_calls === undefined) return JSON.stringify(said?.content);
     const calls = said.tool_calls.map((call, n) => ({ ...call, id: `call_${step}_${n + 1}` }));
     const results = await Promise.all(
       calls.map(async (call): Promise<BaseMessage> => {

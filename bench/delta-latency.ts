@@ -11,7 +11,7 @@ function clockModel(): ModelProvider {
   return {
     name: 'clock',
     async *stream(request, signal) {
-      const deltas = Number(/\d+/.exec(String(request.messages[1]?.content))?.[0]);
+      const deltas = Number(/\d+/.exec(JSON.stringify(request.messages[1]?.content))?.[0]);
       for (let n = 0; n < deltas && !signal.aborted; n++) {
         yield { type: 'text', delta: `${performance.now().toFixed(3)} ` };
         await new Promise((resolve) => setTimeout(resolve, 10));

@@ -34,7 +34,7 @@ export async function historyGrowth(): Promise<string> {
           script: {
             model: 'scripted-1',
             provider: scripted((request) => {
-              const calls = Number(/\d+/.exec(String(request.messages[1]?.content))?.[0]);
+              const calls = Number(/\d+/.exec(JSON.stringify(request.messages[1]?.content))?.[0]);
               const turn = { text: [ANSWER], tool_calls: [{ tool: 'bench.notes.take', args: { text: 'x' } }] };
               return { turns: [...Array.from({ length: calls - 1 }, () => turn), { text: [ANSWER] }] };
             }),

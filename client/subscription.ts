@@ -36,14 +36,16 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
   let liveHeld = 0;
   let dropped = 0;
   let ended = false;
-  let wake: (() => void) | undefined;
+  let closed = false;
+  let waiting: (() => void)[] = [];
 
   const notify = () => {
-    wake?.();
-    wake = undefined;
+    const woken = waiting;
+    waiting = [];
+    for (const wake of woken) wake();
   };
   const close = () => {
-    ended = true;
+    closed = true;
     queue.length = 0;
     onClose();
     notify();
@@ -95,6 +97,7 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     },
     async next() {
       for (;;) {
+        if (closed) return { done: true, value: undefined };
         if (dropped > 0) {
           const marker: StreamMarker = { type: 'live_dropped', run_id: runId, dropped };
           dropped = 0;
@@ -109,7 +112,7 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
           onClose();
           return { done: true, value: undefined };
         }
-        await new Promise<void>((resolve) => (wake = resolve));
+        await new Promise<void>((resolve) => waiting.push(resolve));
       }
     },
     return() {

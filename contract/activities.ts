@@ -65,7 +65,6 @@ export interface CallToolResult {
   failure?: ToolFailure;
   output_ref?: ToolOutputRef;
   trimmed?: boolean;
-  screenshot_base64?: string;
   duration_ms: number;
   attempts: number;
   progress: ToolProgressNote[];

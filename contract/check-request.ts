@@ -1,7 +1,7 @@
 /** The one check of a run's request, made where it enters: by the client before anything is written, and by the worker. */
 import { PerdureError } from './errors.js';
 import { RunRequest } from './run.js';
-import { INPUT_LIMIT_BYTES, utf8Bytes } from './sizes.js';
+import { INLINE_LIMIT_BYTES, INPUT_LIMIT_BYTES, utf8Bytes } from './sizes.js';
 
 export function checkRequest(request: unknown): RunRequest {
   const parsed = RunRequest.safeParse(request);
@@ -15,6 +15,13 @@ export function checkRequest(request: unknown): RunRequest {
     throw new PerdureError(
       'input_too_large',
       `the input has ${bytes} bytes; at most ${INPUT_LIMIT_BYTES} can be taken`,
+    );
+  }
+  const extra = utf8Bytes(JSON.stringify(parsed.data.metadata ?? {}));
+  if (extra > INLINE_LIMIT_BYTES) {
+    throw new PerdureError(
+      'input_too_large',
+      `metadata has ${extra} bytes; at most ${INLINE_LIMIT_BYTES} can be taken`,
     );
   }
   return parsed.data;

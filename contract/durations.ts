@@ -7,5 +7,7 @@ export function parseDuration(value: number | string): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) && value > 0 ? Math.ceil(value) : undefined;
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(value.trim());
   if (match === null) return undefined;
-  return parseDuration(Number(match[1]) * (UNITS[match[2] ?? ''] ?? Number.NaN));
+  const milliseconds = Number(match[1]) * (UNITS[match[2] ?? ''] ?? Number.NaN);
+  // Without the noise of binary fractions: 1.1 h is 3,960,000 ms, not one more.
+  return parseDuration(Math.round(milliseconds * 1000) / 1000);
 }

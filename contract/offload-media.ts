@@ -14,7 +14,7 @@ export async function offloadMedia<P extends ContentPart>(
   return Promise.all(
     parts.map(async (part): Promise<P> => {
       if (part.type === 'image_url' && part.image_url.url.length > INLINE_LIMIT_BYTES) {
-        const match = /^data:([^;,]+);base64,/.exec(part.image_url.url);
+        const match = /^data:([^;,]+)(?:;[^;,]+)*;base64,/.exec(part.image_url.url);
         if (match === null) return part;
         const { id } = await artefacts.put(decode(part.image_url.url.slice(match[0].length)), match[1] ?? '');
         return { ...part, image_url: { ...part.image_url, url: ARTEFACT_URL_PREFIX + id } };

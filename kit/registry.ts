@@ -40,7 +40,7 @@ const DEFAULT_LIMITS = { max_steps: 50, max_consecutive_failed_tool_calls: 5 };
 export function createRegistry(config: Config, file = 'the configuration'): Registry {
   const { options } = config;
   const problems: string[] = [];
-  const note = (field: string, problem: string) => problems.push(`${file}: ${field} ${problem}`);
+  const note = (field: string, problem: string): void => void problems.push(`${file}: ${field} ${problem}`);
 
   const models = new Map(Object.entries(options.models ?? {}));
   if (models.size === 0) note('models', 'is empty: give at least one model profile');
@@ -56,19 +56,21 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
   const agents = new Map<string, RegisteredAgent>();
   (options.agents ?? []).forEach((agent, a) => {
     const field = `agents[${a}]`;
+    if (agent?.kind !== 'agent') return note(field, 'is no agent: make it with defineAgent()');
     const { agent_id, instructions, model } = agent.options;
     if (!AGENT_ID_PATTERN.test(agent_id))
       note(`${field}.agent_id`, `"${agent_id}" is not canonical: write service.agent in [a-z0-9_]`);
     if (agents.has(agent_id)) note(`${field}.agent_id`, `"${agent_id}" is there twice`);
     if (!instructions?.trim()) note(`${field}.instructions`, `of ${agent_id} are empty`);
     const profile = model ?? defaultProfile;
-    if (!models.has(profile)) {
-      note(`${field}.model`, `"${profile}" is no model profile; there are: ${[...models.keys()].join(', ') || 'none'}`);
+    if (models.size > 0 && !models.has(profile)) {
+      note(`${field}.model`, `"${profile}" is no model profile; there are: ${[...models.keys()].join(', ')}`);
     }
     const limits = RunLimits.safeParse(agent.options.limits ?? {});
-    for (const issue of limits.error?.issues ?? []) note(`${field}.limits.${issue.path.join('.')}`, issue.message);
+    for (const issue of limits.error?.issues ?? []) note([`${field}.limits`, ...issue.path].join('.'), issue.message);
     const specs: ToolSpec[] = [];
     (agent.options.tools ?? []).forEach((tool, t) => {
+      if (tool?.kind !== 'tool') return note(`${field}.tools[${t}]`, 'is no tool: make it with defineTool()');
       const known = registerTool(tools, tool, `${field}.tools[${t}]`, note);
       if (specs.some((other) => other.tool_id === known.spec.tool_id)) {
         note(`${field}.tools[${t}].tool_id`, `"${known.spec.tool_id}" is there twice in ${agent_id}`);
@@ -82,16 +84,18 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
       tools: specs,
     });
   });
-  if (agents.size === 0) note('agents', 'is empty: define at least one with defineAgent()');
+  if (!options.agents?.length) note('agents', 'is empty: define at least one with defineAgent()');
 
   const runtime = runtimeSpec(options.runtime ?? {}, note);
+  const context_cache_runs = options.runtime?.context_cache_runs ?? 200;
+  if (!isCount(context_cache_runs, 0)) note('runtime.context_cache_runs', `${context_cache_runs} is no number of runs`);
   if (problems.length > 0) {
     throw new PerdureError(
       'invalid_config',
       `${problems.length} mistake(s) in the configuration:\n  ${problems.join('\n  ')}\n`,
     );
   }
-  return { agents, tools, models, runtime, context_cache_runs: options.runtime?.context_cache_runs ?? 200 };
+  return { agents, tools, models, runtime, context_cache_runs };
 }
 
 type Note = (field: string, problem: string) => void;
@@ -105,7 +109,7 @@ function registerTool(tools: Map<string, RegisteredTool>, tool: Tool, field: str
   if (!TOOL_ID_PATTERN.test(tool_id)) {
     note(`${field}.tool_id`, `"${tool_id}" is not canonical: write service.toolset.tool in [a-z0-9_]`);
   }
-  if (tool_id.startsWith('runtime.')) note(`${field}.tool_id`, `"${tool_id}": the service "runtime" is Perdure's own`);
+  if (tool_id?.startsWith('runtime.')) note(`${field}.tool_id`, `"${tool_id}": the service "runtime" is Perdure's own`);
   if (!options.description?.trim()) note(`${field}.description`, `of ${tool_id} is missing: the model chooses by it`);
   const registered = { tool, spec: toolSpec(tool, field, note) };
   tools.set(tool_id, registered);
@@ -115,7 +119,8 @@ function registerTool(tools: Map<string, RegisteredTool>, tool: Tool, field: str
 /** Also for the runtime's own tools. */
 export function toolSpec(tool: Tool, field: string, note: Note): ToolSpec {
   const { options } = tool;
-  const idempotent = options.idempotent ?? false;
+  const { idempotent = false, max_attempts = 3 } = options;
+  if (!isCount(max_attempts)) note(`${field}.max_attempts`, `${max_attempts} is no number of attempts`);
   return {
     tool_id: options.tool_id,
     description: options.description,
@@ -123,7 +128,7 @@ export function toolSpec(tool: Tool, field: string, note: Note): ToolSpec {
     strict: true,
     timeout_ms: duration(options.timeout, 60_000, `${field}.timeout`, note),
     idempotent,
-    max_attempts: idempotent ? (options.max_attempts ?? 3) : 1,
+    max_attempts: idempotent ? max_attempts : 1,
   };
 }
 
@@ -143,14 +148,18 @@ function parametersOf(input: z.ZodType, field: string, note: Note): JSONSchema7 
 }
 
 function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {
+  const { model_max_attempts = 4, continue_as_new_after_events } = options;
+  if (!isCount(model_max_attempts))
+    note('runtime.model_max_attempts', `${model_max_attempts} is no number of attempts`);
+  if (continue_as_new_after_events !== undefined && !isCount(continue_as_new_after_events)) {
+    note('runtime.continue_as_new_after_events', `${continue_as_new_after_events} is no number of events`);
+  }
   return {
     model_timeout_ms: duration(options.model_timeout, 600_000, 'runtime.model_timeout', note),
-    model_max_attempts: options.model_max_attempts ?? 4,
+    model_max_attempts,
     heartbeat_timeout_ms: duration(options.heartbeat_timeout, 10_000, 'runtime.heartbeat_timeout', note),
     cancel_grace_ms: duration(options.cancel_grace, 5_000, 'runtime.cancel_grace', note),
-    ...(options.continue_as_new_after_events === undefined
-      ? {}
-      : { continue_as_new_after_events: options.continue_as_new_after_events }),
+    ...(continue_as_new_after_events === undefined ? {} : { continue_as_new_after_events }),
     signal_live: options.live === 'temporal',
   };
 }
@@ -159,4 +168,8 @@ function duration(value: number | string | undefined, fallback: number, field: s
   const milliseconds = value === undefined ? fallback : parseDuration(value);
   if (milliseconds === undefined) note(field, `"${value}" is no duration: write milliseconds, or like "30s", "5m"`);
   return milliseconds ?? fallback;
+}
+
+function isCount(value: number, least = 1): boolean {
+  return Number.isInteger(value) && value >= least;
 }

@@ -10,6 +10,9 @@ import type { OpenBlocks } from './open-blocks.js';
 /** Runs whose open blocks are kept; the oldest are forgotten first. Their text comes with the closing event. */
 const KEPT_RUNS = 5_000;
 
+/** A run that has ended: whatever still speaks, such as a tool that ignores its abort, is not heard. */
+const ENDED: OpenBlocks = { add: () => false, close() {}, replay: () => [] };
+
 export function createMemoryChannel(): LiveChannel {
   const listeners = new Map<string, Set<ChannelListener>>();
   const open = new Map<string, OpenBlocks>();
@@ -23,7 +26,7 @@ export function createMemoryChannel(): LiveChannel {
     publishCommitted(runId, events) {
       const blocks = open.get(runId);
       for (const { event } of events) blocks?.close(event);
-      if (events.some(({ event }) => event.type === 'run_completed')) open.delete(runId);
+      if (events.some(({ event }) => event.type === 'run_completed')) keep(runId, ENDED);
       for (const listener of listeners.get(runId) ?? []) listener.committed(events);
     },
     watched: (runId) => listeners.has(runId),
@@ -34,7 +37,7 @@ export function createMemoryChannel(): LiveChannel {
       if (soFar.length > 0) listener.live(soFar);
       return () => {
         ofRun.delete(listener);
-        if (ofRun.size === 0) listeners.delete(runId);
+        if (ofRun.size === 0 && listeners.get(runId) === ofRun) listeners.delete(runId);
       };
     },
   };
@@ -42,9 +45,12 @@ export function createMemoryChannel(): LiveChannel {
   function blocksOf(runId: string): OpenBlocks {
     const known = open.get(runId);
     if (known !== undefined) return known;
-    const created = createOpenBlocks();
-    open.set(runId, created);
+    return keep(runId, createOpenBlocks());
+  }
+
+  function keep(runId: string, blocks: OpenBlocks): OpenBlocks {
+    open.set(runId, blocks);
     if (open.size > KEPT_RUNS) open.delete(open.keys().next().value as string);
-    return created;
+    return blocks;
   }
 }

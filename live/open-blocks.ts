@@ -22,6 +22,9 @@ export function createOpenBlocks(): OpenBlocks {
   const closedBlocks = new Set<string>();
   const closedSteps = new Set<string>();
   const closedCalls = new Set<string>();
+  /** Steps whose calls are complete: their arguments are in the log. */
+  const requestedSteps = new Set<string>();
+  const seenSteps = new Set<string>();
 
   return {
     add(event) {
@@ -35,8 +38,14 @@ export function createOpenBlocks(): OpenBlocks {
       if (closedSteps.has(step)) return false;
       if (!('block_id' in event)) return true;
       if (closedBlocks.has(event.block_id)) return false;
+      if (event.type === 'tool_input_chunk' && requestedSteps.has(step)) return false;
       // A tool's output has attempts of its own; only a model call's are retracted by step.
       if (event.tool_call_id === undefined && event.attempt <= (retracted.get(step) ?? 0)) return false;
+      if (!seenSteps.has(step)) {
+        // Steps follow one another: what an earlier one left open is over, also where nobody watches and tells.
+        seenSteps.add(step);
+        remove((other) => other.step_id !== event.step_id);
+      }
       const key = `${event.block_id}#${event.attempt}`;
       const open = blocks.get(key) ?? {};
       if ('index' in event) {
@@ -59,6 +68,7 @@ export function createOpenBlocks(): OpenBlocks {
         closedBlocks.add(event.block_id);
         remove((other) => 'block_id' in other && other.block_id === event.block_id);
       } else if (event.type === 'tool_requested') {
+        requestedSteps.add(step);
         remove((other) => other.type === 'tool_input_chunk' && other.step_id === event.step_id);
       }
     },

@@ -11,6 +11,8 @@ const BATCH_INTERVAL_MS = 200;
 /** Temporal ends an execution at 10,000 signals. */
 const MAX_SIGNALS_PER_EXECUTION = 2_000;
 const KEPT_COUNTS = 1_000;
+/** Live text is worth a moment's wait, not a stuck activity. */
+const FLUSH_LIMIT_MS = 2_000;
 
 export interface SignalPublisher {
   publish(event: LiveEvent): void;
@@ -47,9 +49,9 @@ export function createSignalPublishing(onError: (error: unknown) => void): Signa
           mergeInto(batch, event);
           timer ??= setTimeout(send, BATCH_INTERVAL_MS);
         },
-        flush() {
+        async flush() {
           send();
-          return sending;
+          await Promise.race([sending, new Promise((resolve) => setTimeout(resolve, FLUSH_LIMIT_MS).unref())]);
         },
       };
     },

@@ -11,6 +11,12 @@ import { PerdureError } from '../contract/errors.js';
 const ID_PATTERN = /^sha256_[0-9a-f]{64}$/;
 
 export function createFileArtefacts(folder: string): ArtefactStore {
+  async function infoOf(id: string): Promise<ArtefactInfo | undefined> {
+    if (!ID_PATTERN.test(id)) return undefined;
+    const text = await readFile(`${pathOf(folder, id)}.json`, 'utf8').catch(missing);
+    return text === undefined ? undefined : (JSON.parse(text) as ArtefactInfo);
+  }
+
   return {
     async put(content, mediaType) {
       const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
@@ -21,16 +27,13 @@ export function createFileArtefacts(folder: string): ArtefactStore {
       if (!(await exists(`${path}.json`))) await writeWhole(`${path}.json`, Buffer.from(JSON.stringify(info)));
       return info;
     },
-    async info(id) {
-      if (!ID_PATTERN.test(id)) return undefined;
-      const text = await readFile(`${pathOf(folder, id)}.json`, 'utf8').catch(missing);
-      return text === undefined ? undefined : (JSON.parse(text) as ArtefactInfo);
-    },
-    async read(id, start = 0, end = Number.POSITIVE_INFINITY) {
-      const info = await this.info(id);
+    info: infoOf,
+    async read(id, from = 0, end = Number.POSITIVE_INFINITY) {
+      const info = await infoOf(id);
       if (info === undefined) {
         throw new PerdureError('invalid_request', `there is no artefact "${id}" in ${folder}`);
       }
+      const start = Math.max(0, from);
       const length = Math.max(0, Math.min(end, info.byte_size) - start);
       const file = await open(pathOf(folder, id), 'r');
       try {

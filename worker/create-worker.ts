@@ -87,7 +87,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const onError = (error: unknown) => report(`live channel: ${error instanceof Error ? error.message : String(error)}`);
   const tail = createTail(temporal, channel, onError);
   const sinks: InjectedSinks<RunSinks> = {
-    perdure: { appended: { fn: (_info, runId, fromSeq) => tail.appended(runId, fromSeq) } },
+    perdure: {
+      appended: { fn: (_info, runId, fromSeq) => tail.appended(runId, fromSeq) },
+      ended: { fn: (_info, runId, fromSeq, texts) => tail.ended(runId, fromSeq, texts) },
+    },
   };
   const connection = await NativeConnection.connect(options.connection);
   const worker = await Worker.create({

@@ -71,7 +71,7 @@ function complete(run: Run, outcome: RunOutcome): RunOutput {
     tree_usage: usage,
     duration_ms: Date.now() - run.started_at,
   });
-  return { version: 1, run: run.handle, ...outcome, usage, tree_usage: usage };
+  return { version: 1, run: run.handle, usage, tree_usage: usage, ...outcome };
 }
 
 /**

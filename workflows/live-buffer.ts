@@ -10,11 +10,13 @@ export interface LiveBuffer {
   add(events: readonly LiveEvent[]): void;
   close(event: DurableEvent): void;
   read(from: number): { live: LiveEvent[]; live_next: number };
+  /** The number of the next one: carried, since a reader's own count goes on across continue-as-new. */
+  next(): number;
 }
 
-export function createLiveBuffer(): LiveBuffer {
+export function createLiveBuffer(first = 0): LiveBuffer {
   let held: { n: number; event: LiveEvent }[] = [];
-  let next = 0;
+  let next = first;
 
   return {
     add(events) {
@@ -39,6 +41,7 @@ export function createLiveBuffer(): LiveBuffer {
       }
       return { live, live_next: next };
     },
+    next: () => next,
   };
 
   function drop(closed: (event: LiveEvent) => boolean): void {

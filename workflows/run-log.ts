@@ -3,7 +3,7 @@
  *
  * L1  `seq` is the index in the log; an event never changes once appended.
  * L2  The transcript is a projection of the log, folded as events are appended.
- * L3  The worker gets one hint per workflow task that appended, with the first new `seq`.
+ * L3  The worker gets one hint per workflow task that appended, with the first new `seq`; with the last one, the texts.
  */
 import { proxySinks, workflowInfo } from '@temporalio/workflow';
 import type { DurableEvent, EventDraft } from '../contract/events.js';
@@ -28,7 +28,7 @@ const { perdure } = proxySinks<RunSinks>();
 export function createRunLog(handle: RunHandle, carried: readonly DurableEvent[] = []): RunLog {
   const events = [...carried];
   const transcript = projectTranscript(events);
-  let hintedAt = -1;
+  let hinted = { task: -1, from: 0 };
 
   return {
     events,
@@ -47,9 +47,13 @@ export function createRunLog(handle: RunHandle, carried: readonly DurableEvent[]
       events.push(event);
       foldTranscript(transcript, event);
       const task = workflowInfo().historyLength;
-      if (task !== hintedAt) {
-        hintedAt = task;
+      if (task !== hinted.task) {
+        hinted = { task, from: seq };
         perdure.appended(handle.run_id, seq);
+      }
+      if (type === 'run_completed') {
+        const texts = events.slice(hinted.from).map((appended) => JSON.stringify(appended));
+        perdure.ended(handle.run_id, hinted.from, texts);
       }
       return event;
     },

@@ -42,7 +42,8 @@ function setPhaseAtStart(run: Run): void {
 
 async function resolve(run: Run, raw: unknown): Promise<Pinned | RunOutcome> {
   const { resolveRun } = proxyActivities<RunActivities>({
-    startToCloseTimeout: 30_000,
+    // It only computes, without heartbeats: this is what a worker or a server lost in its middle costs.
+    startToCloseTimeout: 10_000,
     retry: { maximumAttempts: 5 },
     summary: `resolve ${run.handle.agent_id}`.slice(0, 100),
   });

@@ -59,6 +59,8 @@ export interface CarriedRun {
   phase: RunPhase;
   pinned: Pinned;
   sent: { length: number; digest: string };
+  /** Absent: 0. */
+  live_next?: number;
 }
 
 export function pin(request: RunRequest, spec: AgentSpec): Pinned {
@@ -73,7 +75,7 @@ export function beginRun(raw: unknown): Run {
 }
 
 export function resumeRun(carried: CarriedRun): Run {
-  const run = assemble(carried.handle, carried.events, carried.started_at, carried.counters);
+  const run = assemble(carried.handle, carried.events, carried.started_at, carried.counters, carried.live_next);
   run.phase = carried.phase;
   run.pinned = carried.pinned;
   run.sent = carried.sent;
@@ -90,11 +92,12 @@ export function carry(run: Run, pinned: Pinned): CarriedRun {
     phase: run.phase ?? 'prompted',
     pinned,
     sent: run.sent,
+    live_next: run.live.next(),
   };
 }
 
-function assemble(handle: RunHandle, events: DurableEvent[], startedAt: number, counters: Counters): Run {
-  const live = createLiveBuffer();
+function assemble(handle: RunHandle, events: DurableEvent[], startedAt: number, counters: Counters, liveNext = 0): Run {
+  const live = createLiveBuffer(liveNext);
   const log = createRunLog(handle, events);
   return {
     handle,

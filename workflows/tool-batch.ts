@@ -159,7 +159,6 @@ function closeCall(
     ...(result.trimmed === undefined ? {} : { trimmed: result.trimmed }),
     duration_ms: result.duration_ms,
     attempts: result.attempts,
-    ...(result.screenshot_base64 === undefined ? {} : { screenshot_base64: result.screenshot_base64 }),
   };
   run.log.append(
     result.failure === undefined

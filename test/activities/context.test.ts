@@ -18,7 +18,10 @@ async function modelInputs(world: World, runId: string): Promise<number[]> {
 
 const conversation = (calls: number) => {
   const text = 'All work and no play makes for a long conversation. '.repeat(40);
-  const turns = Array.from({ length: calls - 1 }, (_, n) => ({ text, tool_calls: [call('tools.echo', { text: `${n}` })] }));
+  const turns = Array.from({ length: calls - 1 }, (_, n) => ({
+    text,
+    tool_calls: [call('tools.echo', { text: `${n}` })],
+  }));
   return script([...turns, { text: 'the end' }]);
 };
 
@@ -60,7 +63,9 @@ describe('the context of a model call', () => {
       agents: [defineAgent({ agent_id: 'test.reader', instructions: 'Read.' })],
       runtime: { context_cache_runs: 0 },
     });
-    const input = Array.from({ length: PAGE_CHARS }, (_, n) => `äöü€😀"${n}`).join(' ').slice(0, 5 * PAGE_CHARS);
+    const input = Array.from({ length: PAGE_CHARS }, (_, n) => `äöü€😀"${n}`)
+      .join(' ')
+      .slice(0, 5 * PAGE_CHARS);
     const log = await world.run('test.reader', input);
     expect(log.at(-1)).toMatchObject({ status: 'success' });
     expect(provider.calls).toHaveLength(2);
@@ -69,7 +74,10 @@ describe('the context of a model call', () => {
 
   it('the model reads its own calls and their results in order', async () => {
     const provider = scripted({
-      turns: [{ thinking: 'hm', text: 'Asking.', tool_calls: [{ tool: 'test.none.x', args: { a: 1 } }] }, { text: 'ok' }],
+      turns: [
+        { thinking: 'hm', text: 'Asking.', tool_calls: [{ tool: 'test.none.x', args: { a: 1 } }] },
+        { text: 'ok' },
+      ],
     });
     const world = await inWorld({
       models: { only: { provider, model: 'scripted-1' } },
@@ -80,7 +88,11 @@ describe('the context of a model call', () => {
       { role: 'system', content: 'Read.' },
       { role: 'user', content: 'hello' },
       { role: 'reasoning', content: 'hm' },
-      { role: 'assistant', content: 'Asking.', tool_calls: [{ id: 'call_1_1', function: { name: 'test.none.x', arguments: '{"a":1}' } }] },
+      {
+        role: 'assistant',
+        content: 'Asking.',
+        tool_calls: [{ id: 'call_1_1', function: { name: 'test.none.x', arguments: '{"a":1}' } }],
+      },
       { role: 'tool', tool_call_id: 'call_1_1', tool_name: 'test.none.x', is_error: true },
     ]);
     expect(ofType(log, 'usage_recorded')).toHaveLength(2);
@@ -88,7 +100,10 @@ describe('the context of a model call', () => {
   });
 
   it('a model that returns more than can be kept fails at once, with the size', async () => {
-    const log = await cached.run('test.agent', script([{ tool_calls: [call('tools.echo', { text: 'ok' })] }, { text: 'x' }]));
+    const log = await cached.run(
+      'test.agent',
+      script([{ tool_calls: [call('tools.echo', { text: 'ok' })] }, { text: 'x' }]),
+    );
     expect(log.at(-1)).toMatchObject({ status: 'success' });
     const provider = scripted({ turns: [{ text: ['y'.repeat(2 * 1024 * 1024)] }] });
     const world = await inWorld({
@@ -96,7 +111,10 @@ describe('the context of a model call', () => {
       agents: [defineAgent({ agent_id: 'test.talker', instructions: 'Talk.' })],
     });
     const end = (await world.run('test.talker', 'go')).at(-1);
-    expect(end).toMatchObject({ status: 'failed', failure: { code: 'model_output_too_large', debug_message: expect.stringMatching(/\d{7} bytes/) } });
+    expect(end).toMatchObject({
+      status: 'failed',
+      failure: { code: 'model_output_too_large', debug_message: expect.stringMatching(/\d{7} bytes/) },
+    });
     expect(provider.calls).toHaveLength(1);
   });
 });

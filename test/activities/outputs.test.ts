@@ -24,7 +24,10 @@ describe('large outputs', () => {
     it(`a tool result of ${megabytes} MB runs the tool once and reaches the model trimmed, with a reference`, async () => {
       const bytes = megabytes * 1024 * 1024;
       const ran = join(folder, `ran-${megabytes}`);
-      const log = await world.run('test.agent', script([{ tool_calls: [call('outputs.big', { bytes, ran })] }, { text: 'I see.' }]));
+      const log = await world.run(
+        'test.agent',
+        script([{ tool_calls: [call('outputs.big', { bytes, ran })] }, { text: 'I see.' }]),
+      );
       expect(log.at(-1)).toMatchObject({ status: 'success', answer: 'I see.' });
       expect(await readFile(ran, 'utf8')).toBe('ran\n');
       const [result] = ofType(log, 'tool_result');
@@ -47,12 +50,17 @@ describe('large outputs', () => {
     const log = await world.run('test.agent', script([{ tool_calls: [next] }, { text: 'ok' }]));
     const [read] = ofType(log, 'tool_result');
     const whole = Buffer.from(await world.artefacts.read(output_id)).toString('utf8');
-    expect(read?.content).toBe(`${whole.slice(offset, offset + 1000)}\n\n[${bytes - offset - 1000} bytes follow; read on at offset ${offset + 1000}]`);
+    expect(read?.content).toBe(
+      `${whole.slice(offset, offset + 1000)}\n\n[${bytes - offset - 1000} bytes follow; read on at offset ${offset + 1000}]`,
+    );
   });
 
   it('an output that nobody stored is an invalid call', async () => {
     const args = { output_id: '../../etc/passwd', offset: 0 };
-    const log = await world.run('test.agent', script([{ tool_calls: [{ tool: 'runtime.outputs.read_output', args }] }, { text: 'ok' }]));
+    const log = await world.run(
+      'test.agent',
+      script([{ tool_calls: [{ tool: 'runtime.outputs.read_output', args }] }, { text: 'ok' }]),
+    );
     expect(ofType(log, 'tool_result')).toMatchObject([{ status: 'error', failure: { kind: 'invalid_call' } }]);
   });
 

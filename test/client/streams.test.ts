@@ -6,7 +6,12 @@ import { collect, createWorld, durable, until } from '../support/world.js';
 import type { World } from '../support/world.js';
 
 const story = script([
-  { thinking: 'Let me think.', text: 'First I look.', tool_calls: [call('tools.echo', { text: 'a' }), call('tools.act', { do: 'sleep', ms: 300 })], delay_ms: 20 },
+  {
+    thinking: 'Let me think.',
+    text: 'First I look.',
+    tool_calls: [call('tools.echo', { text: 'a' }), call('tools.act', { do: 'sleep', ms: 300 })],
+    delay_ms: 20,
+  },
   { text: 'Then I say a few more words about it.', delay_ms: 20 },
 ]);
 
@@ -52,7 +57,9 @@ describe('streams', () => {
     for (const end of durable(events)) {
       if (end.type !== 'text_end' && end.type !== 'thinking_end') continue;
       const deltas = events.flatMap((event) =>
-        (event.type === 'text_chunk' || event.type === 'thinking_chunk') && event.block_id === end.block_id ? [event.text] : [],
+        (event.type === 'text_chunk' || event.type === 'thinking_chunk') && event.block_id === end.block_id
+          ? [event.text]
+          : [],
       );
       expect(deltas.join('')).toBe(end.text);
       expect(deltas.length).toBeGreaterThan(1);
@@ -110,13 +117,18 @@ describe('streams', () => {
     expect(events.at(-1)).toMatchObject({ type: 'stream_ended', run_id: runId, reason: 'terminated' });
     expect(events.at(-1)).not.toHaveProperty('seq');
     // Also for one who comes later.
-    expect((await collect(world.client.runs.stream(runId))).at(-1)).toMatchObject({ type: 'stream_ended', reason: 'terminated' });
+    expect((await collect(world.client.runs.stream(runId))).at(-1)).toMatchObject({
+      type: 'stream_ended',
+      reason: 'terminated',
+    });
     expect(await world.client.runs.get(runId)).toMatchObject({ engine_end: { reason: 'terminated' } });
     await expect(world.client.runs.result(runId)).rejects.toMatchObject({ code: 'run_ended' });
   });
 
   it('a run that never was ends at once, and says so', async () => {
-    expect(await collect(world.client.runs.stream('run_nowhere'))).toMatchObject([{ type: 'stream_ended', reason: 'not_found' }]);
+    expect(await collect(world.client.runs.stream('run_nowhere'))).toMatchObject([
+      { type: 'stream_ended', reason: 'not_found' },
+    ]);
     await expect(world.client.runs.get('run_nowhere')).rejects.toMatchObject({ code: 'unknown_run' });
   });
 
@@ -153,14 +165,27 @@ describe('streams', () => {
   it('goes on across continue-as-new, with the same run id and a gapless log', async () => {
     const again = await createWorld(testConfig({ continue_as_new_after_events: 20 }));
     try {
-      const turns = Array.from({ length: 8 }, (_, n) => ({ text: `step ${n}`, tool_calls: [call('tools.echo', { text: `${n}` })] }));
-      const { run_id } = await again.client.runs.start({ agent_id: 'test.agent', input: script([...turns, { text: 'the end' }]) });
+      const turns = Array.from({ length: 8 }, (_, n) => ({
+        text: `step ${n}`,
+        tool_calls: [call('tools.echo', { text: `${n}` })],
+      }));
+      const { run_id } = await again.client.runs.start({
+        agent_id: 'test.agent',
+        input: script([...turns, { text: 'the end' }]),
+      });
       const events = await collect(again.client.runs.stream(run_id));
       const log = durable(events);
       expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index));
-      expect(log.at(-1)).toMatchObject({ status: 'success', answer: 'the end', usage: { model_calls: 9, tool_calls: 8 } });
+      expect(log.at(-1)).toMatchObject({
+        status: 'success',
+        answer: 'the end',
+        usage: { model_calls: 9, tool_calls: 8 },
+      });
       const description = await again.temporal.workflow.getHandle(run_id).describe();
-      const { history } = await again.temporal.workflow.getHandle(run_id, description.runId).fetchHistory().then((history) => ({ history }));
+      const { history } = await again.temporal.workflow
+        .getHandle(run_id, description.runId)
+        .fetchHistory()
+        .then((history) => ({ history }));
       const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
       expect(started?.continuedExecutionRunId).toBeTruthy();
     } finally {

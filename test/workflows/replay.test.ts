@@ -1,0 +1,27 @@
+/** Recorded histories, replayed against today's workflows: a change of their commands without `patched()` is red here. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { Worker } from '@temporalio/worker';
+import { describe, expect, it } from 'vitest';
+import { workflowBundlePath } from '../../worker/workflow-bundle.js';
+
+const folder = new URL('histories/', import.meta.url);
+const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
+const replay = (history: unknown) =>
+  Worker.runReplayHistory({ workflowBundle: { codePath: workflowBundlePath() } }, history, 'replayed');
+
+describe('recorded histories replay', () => {
+  it('there are some', () => expect(files.length).toBeGreaterThan(0));
+
+  for (const file of files) {
+    it(file, async () => {
+      await replay(JSON.parse(readFileSync(new URL(file, folder), 'utf8')));
+    });
+  }
+
+  it('a history that asks for other commands is refused', async () => {
+    const text = readFileSync(new URL(files[0] ?? '', folder), 'utf8');
+    await expect(replay(JSON.parse(text.replaceAll('"resolveRun"', '"resolveSomethingElse"')))).rejects.toThrow(
+      /nondeterminism|Nondeterminism|does not match/i,
+    );
+  });
+});
