@@ -48,7 +48,7 @@ async function conduct(
     outcome = { status: 'failed', phase: 'failed', failure: failureOf(error) };
   }
   const output = complete(run, outcome);
-  page.show();
+  page.close();
   if (output.status === 'failed' && isRoot(run)) {
     throw ApplicationFailure.create({
       message: output.failure.debug_message,

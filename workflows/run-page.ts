@@ -1,5 +1,5 @@
 /** What a person sees of a run in the Temporal UI: search attributes and the current details. */
-import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
+import { CancellationScope, setCurrentDetails, sleep, upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttributeName } from '../contract/names.js';
 import type { RunPhase } from '../contract/run.js';
 import type { Run } from './run-state.js';
@@ -24,25 +24,69 @@ export function setPhase(run: Run, phase: RunPhase): void {
 export interface RunPage {
   /** Brings the UI up to date. Called before each wait, so that one workflow task writes at most one upsert. */
   show(): void;
+  /** The run is at its end: shows it, and nothing after it. */
+  close(): void;
 }
+
+/**
+ * An upsert costs the server more than a step of a quick run does. So a phase that follows another within this time
+ * is shown when the time is over, if the run is still in it: one timer at most, and none in a run that takes its time.
+ */
+const PHASE_SETTLES_MS = 1_000;
 
 export function createRunPage(run: Run): RunPage {
   const shown = new Map<SearchAttributeName, string>();
+  let shownAt = 0;
+  let later: CancellationScope | undefined;
+
+  function show(): void {
+    setCurrentDetails(details(run));
+    const changed = changes(run, shown);
+    if (changed.length === 0) return;
+    const early = shownAt + PHASE_SETTLES_MS - Date.now();
+    if (early > 0 && changed.every(([name]) => name === 'PerdurePhase')) showLater(early);
+    else upsert(changed);
+  }
+
+  function upsert(changed: [SearchAttributeName, string][]): void {
+    shownAt = Date.now();
+    for (const [name, value] of changed) shown.set(name, value);
+    upsertSearchAttributes(changed.map(([name, value]) => ({ key: { name, type: 'KEYWORD' }, value })));
+  }
+
+  function showLater(wait: number): void {
+    if (later !== undefined) return;
+    later = new CancellationScope();
+    later
+      .run(() => sleep(wait, { summary: 'phase to be shown' }))
+      .then(
+        () => {
+          later = undefined;
+          show();
+        },
+        () => {},
+      );
+  }
+
   return {
-    show() {
+    show,
+    close() {
+      later?.cancel();
       setCurrentDetails(details(run));
-      const allowed = run.pinned?.spec.search_attributes ?? [];
-      const changed = Object.entries(attributes(run)).filter(
-        ([name, value]) =>
-          value !== undefined &&
-          allowed.includes(name as SearchAttributeName) &&
-          shown.get(name as SearchAttributeName) !== value,
-      ) as [SearchAttributeName, string][];
-      if (changed.length === 0) return;
-      for (const [name, value] of changed) shown.set(name, value);
-      upsertSearchAttributes(changed.map(([name, value]) => ({ key: { name, type: 'KEYWORD' }, value })));
+      const changed = changes(run, shown);
+      if (changed.length > 0) upsert(changed);
     },
   };
+}
+
+function changes(run: Run, shown: ReadonlyMap<SearchAttributeName, string>): [SearchAttributeName, string][] {
+  const allowed = run.pinned?.spec.search_attributes ?? [];
+  return Object.entries(attributes(run)).filter(
+    (entry): entry is [SearchAttributeName, string] =>
+      entry[1] !== undefined &&
+      allowed.includes(entry[0] as SearchAttributeName) &&
+      shown.get(entry[0] as SearchAttributeName) !== entry[1],
+  );
 }
 
 function attributes(run: Run): Partial<Record<SearchAttributeName, string | undefined>> {
