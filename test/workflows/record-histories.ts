@@ -12,10 +12,13 @@ import { defineConfig } from '../../kit/index.js';
 import { createRegistry } from '../../kit/registry.js';
 import { startWorker } from '../../worker/create-worker.js';
 import { startEmbeddedServer } from '../../worker/embedded-server.js';
+import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { call, script, testConfig } from '../support/test-agents.js';
 
 const version = process.argv[2];
 if (version === undefined) throw new Error('Give the version that the histories stand for, such as 0.1.');
+
+installRuntimeLog(console.error);
 
 const echo = call('tools.echo', { text: 'x' });
 const CASES: Record<string, { input: string; request?: object; cancelAt?: string; live?: boolean }> = {
@@ -84,8 +87,10 @@ for (const [name, { input, request, cancelAt, live }] of Object.entries(CASES)) 
   for await (const event of runs.stream(run_id)) if (event.type === cancelAt) await runs.cancel(run_id);
   const handle = worker.temporal.workflow.getHandle(run_id);
   await handle.result().catch(() => {});
-  // Who recorded it is nobody's business, and nothing that replays.
-  const json = historyToJSON(await handle.fetchHistory()).replaceAll(/"identity": ?"[^"]*"/g, '"identity": "recorder"');
+  // Who recorded it, and where, is nobody's business, and nothing that replays.
+  const json = historyToJSON(await handle.fetchHistory())
+    .replaceAll(/"identity": ?"[^"]*"/g, '"identity": "recorder"')
+    .replaceAll(/"stackTrace": ?"(?:[^"\\]|\\.)*"/g, '"stackTrace": ""');
   await writeFile(file, `${json}\n`);
   console.log(`recorded ${file}`);
   await worker.stop();

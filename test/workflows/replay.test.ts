@@ -2,8 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Worker } from '@temporalio/worker';
 import { describe, expect, it } from 'vitest';
+import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { workflowBundlePath } from '../../worker/workflow-bundle.js';
 
+installRuntimeLog(() => {});
 const folder = new URL('histories/', import.meta.url);
 const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
 const replay = (history: unknown) =>
