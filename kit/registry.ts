@@ -154,6 +154,9 @@ function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {
   if (continue_as_new_after_events !== undefined && !isCount(continue_as_new_after_events)) {
     note('runtime.continue_as_new_after_events', `${continue_as_new_after_events} is no number of events`);
   }
+  if ((parseDuration(options.heartbeat_timeout ?? 10_000) ?? 1_000) < 1_000) {
+    note('runtime.heartbeat_timeout', 'is under a second: workers that live would be taken for dead');
+  }
   return {
     model_timeout_ms: duration(options.model_timeout, 600_000, 'runtime.model_timeout', note),
     model_max_attempts,

@@ -8,6 +8,8 @@ import type { LiveEvent } from '../contract/live-events.js';
 import { LIVE_SIGNAL } from '../contract/names.js';
 
 const BATCH_INTERVAL_MS = 200;
+/** A long answer is sent in longer and longer batches: what its readers see is the same, at a bounded cost. */
+const SLOWEST_BATCH_INTERVAL_MS = 1_000;
 /** Temporal ends an execution at 10,000 signals. */
 const MAX_SIGNALS_PER_EXECUTION = 2_000;
 const KEPT_COUNTS = 1_000;
@@ -29,6 +31,7 @@ export function createSignalPublishing(onError: (error: unknown) => void): Signa
   return {
     for({ workflowId, runId }, client) {
       let batch: LiveEvent[] = [];
+      let batches = 0;
       let timer: NodeJS.Timeout | undefined;
       let sending: Promise<void> = Promise.resolve();
 
@@ -39,6 +42,7 @@ export function createSignalPublishing(onError: (error: unknown) => void): Signa
         batch = [];
         const count = sent.get(runId) ?? 0;
         if (events.length === 0 || count >= MAX_SIGNALS_PER_EXECUTION) return;
+        batches += 1;
         sent.set(runId, count + 1);
         if (sent.size > KEPT_COUNTS) sent.delete(sent.keys().next().value as string);
         const handle = client.workflow.getHandle(workflowId, runId);
@@ -47,7 +51,7 @@ export function createSignalPublishing(onError: (error: unknown) => void): Signa
       return {
         publish(event) {
           mergeInto(batch, event);
-          timer ??= setTimeout(send, BATCH_INTERVAL_MS);
+          timer ??= setTimeout(send, Math.min(SLOWEST_BATCH_INTERVAL_MS, BATCH_INTERVAL_MS + batches * 10));
         },
         async flush() {
           send();

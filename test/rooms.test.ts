@@ -118,7 +118,7 @@ interface Manifest {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
-const packages = [...Object.keys(manifest.dependencies), '@temporalio/testing', 'vitest', 'fast-check'];
+const packages = [...Object.keys(manifest.dependencies), 'vitest', 'fast-check'];
 
 let copy = '';
 let refusedByCompiler: ReadonlyMap<string, string>;

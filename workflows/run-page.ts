@@ -115,17 +115,34 @@ function details(run: Run): string {
     `- log: ${run.log.events.length} events (query \`read_log\`, or \`perdure inspect ${run.handle.run_id}\`)`,
   ];
   if (run.pinned) lines.push(`- model \`${run.pinned.spec.model.model}\` (profile ${run.pinned.spec.model.profile})`);
-  if (run.cancellation) lines.push(`- cancel requested: ${run.cancellation.reason}`);
+  lines.push('', `**Input** ${clip(inputText(run), 200)}`);
+  if (run.cancellation) {
+    const note = run.cancellation.note === undefined ? '' : `: ${clip(run.cancellation.note)}`;
+    lines.push(
+      '',
+      `**${run.phase === 'canceled' ? 'Canceled' : 'Cancel requested'}** ${run.cancellation.reason}${note}`,
+    );
+  }
   const last = run.log.events.at(-1);
   if (last?.type === 'run_completed') {
     if (last.status === 'success') lines.push('', '**Answer**', '', clip(last.answer));
     if (last.status === 'failed')
       lines.push('', `**Failed** \`${last.failure.code}\`: ${clip(last.failure.debug_message)}`);
   }
-  return lines.join('\n');
+  // The UI's frame is a line too short: the last one is never seen.
+  return [...lines, '', '\u00a0'].join('\n');
 }
 
 /** The server takes 20,000 bytes of details. */
-function clip(text: string): string {
-  return text.length > 3000 ? `${text.slice(0, 3000)}…` : text;
+function clip(text: string, most = 3000): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+function inputText(run: Run): string {
+  const [started] = run.log.events;
+  if (started?.type !== 'run_started') return '';
+  const { input } = started;
+  return typeof input === 'string'
+    ? input
+    : input.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ');
 }

@@ -1,0 +1,27 @@
+/** Numbers, ids and arguments as people read them. */
+import type { RunUsage } from '../contract/run.js';
+
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1_000);
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
+  if (hours > 0) return `${hours} h ${minutes} min`;
+  return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+}
+
+export function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+export function usage({ model_calls, tool_calls, input_tokens, output_tokens, cost_usd }: RunUsage): string {
+  const tokens = `${count(input_tokens + output_tokens, 'token')} (${input_tokens} in, ${output_tokens} out)`;
+  const cost = cost_usd === undefined ? [] : [`$${cost_usd.toFixed(4)}`];
+  return [count(model_calls, 'model call'), count(tool_calls, 'tool call'), tokens, ...cost].join(', ');
+}
+
+/** One line of it: whitespace collapsed, cut at `length` characters. */
+export function line(text: string, length = 100): string {
+  const flat = text.replace(/\s+/g, ' ').trim();
+  return flat.length > length ? `${flat.slice(0, Math.max(0, length - 1))}…` : flat;
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env node
+/** The `perdure` command. Each subcommand is loaded when it is called, so that help is quick. */
+import { Command, InvalidArgumentError } from 'commander';
+import { EXIT_CODES_HELP } from './exit-codes.js';
+import { reportError } from './report-error.js';
+import { SERVER_HELP, withServerFlags } from './server-settings.js';
+import type { DevFlags } from './dev.js';
+import type { InspectFlags } from './inspect.js';
+import type { RunFlags } from './run.js';
+import type { WorkerFlags } from './worker.js';
+
+let exitCode = 0;
+const program = new Command('perdure')
+  .description('AI agents as durable Temporal workflows.')
+  .option('--debug', 'stacks of errors, and more of the log (env PERDURE_DEBUG)')
+  .addHelpText('after', EXIT_CODES_HELP)
+  .exitOverride();
+
+subcommand('dev', 'start a Temporal server and a worker here, durable, until Ctrl-C', SERVER_HELP)
+  .option('--temporal-port <port>', 'port of the server, 0 for any (default: 7233)', port)
+  .option('--ui-port <port>', 'port of the Temporal UI, 0 for any (default: 8233)', port)
+  .action(async (flags: DevFlags) => {
+    exitCode = await (await import('./dev.js')).dev({ ...flags, debug: isDebug() });
+  });
+
+subcommand('run', 'run an agent and show it live', runHelp())
+  .argument('<agent>', 'like demo.assistant')
+  .argument('<prompt>', 'what to ask it; - reads stdin')
+  .option('--json', 'every event as one line of JSON on stdout, and nothing else there')
+  .option('--run-id <id>', 'the id of the run; made up if absent')
+  .option('--model-profile <name>', 'a model profile of the configuration')
+  .option('--max-steps <n>', 'at most so many model calls before it has to answer', positive)
+  .action(async (agent: string, prompt: string, flags: RunFlags) => {
+    exitCode = await (await import('./run.js')).run(agent, prompt, { ...flags, debug: isDebug() });
+  });
+
+subcommand('worker', 'start a worker on a server that is there', SERVER_HELP).action(async (flags: WorkerFlags) => {
+  exitCode = await (await import('./worker.js')).worker({ ...flags, debug: isDebug() });
+});
+
+subcommand('inspect', 'show where a run stands: phase, steps, tools, usage, answer', SERVER_HELP)
+  .argument('<run>', 'its id')
+  .option('--events', 'its log, one line for each event')
+  .option('--json', 'the same as JSON; with --events one line of JSON for each')
+  .action(async (run: string, flags: InspectFlags) => {
+    exitCode = await (await import('./inspect.js')).inspect(run, flags);
+  });
+
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // Whoever read us is gone, as with `| head`, or the terminal is: nobody misses the rest.
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+  });
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  exitCode = reportError(error, isDebug());
+}
+await Promise.all(
+  [process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))),
+);
+process.exit(exitCode);
+
+function subcommand(name: string, summary: string, help: string): Command {
+  return withServerFlags(program.command(name))
+    .description(summary)
+    .option('--config <file>', 'configuration (else perdure.config.ts, .js or .mjs here)')
+    .option(
+      '--data-dir <dir>',
+      'data of runs, shared by the commands and workers (else .perdure beside the configuration)',
+    )
+    .addHelpText('after', help);
+}
+
+function runHelp(): string {
+  return `
+Without a server, one is started for the time of the run, with a worker of the configuration here (or the built-in
+demo); it forgets the run, unless --data-dir is given. On a server that is there the run is left to its workers.
+
+Ctrl-C cancels the run and waits for its end; a second one leaves it alone and goes.
+${SERVER_HELP}
+${EXIT_CODES_HELP}`;
+}
+
+function isDebug(): boolean {
+  return program.opts<{ debug?: boolean }>().debug === true || (process.env['PERDURE_DEBUG'] ?? '') !== '';
+}
+
+function port(text: string): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= 65_535) return number;
+  throw new InvalidArgumentError('A port is a number from 0 to 65535.');
+}
+
+function positive(text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Give a whole number from 1.');
+}

@@ -1,0 +1,74 @@
+/** Where `perdure run` runs: on a server that is there, or on one of its own for the time of the run. */
+import type { Client } from '@temporalio/client';
+import type { PerdureClient } from '../client/index.js';
+import { PerdureError } from '../contract/errors.js';
+import { builtInNotice, dataDirFor, findConfig } from './config-file.js';
+import { connect, somethingListens } from './connect.js';
+import { startEmbedded } from './embedded.js';
+import { loadRegistry } from './load-config.js';
+import type { Notices } from './notices.js';
+import { CommandError, messageOf } from './command-error.js';
+import type { ServerSettings } from './server-settings.js';
+
+export interface RunSession {
+  client: PerdureClient;
+  temporal: Client;
+  embedded: boolean;
+  /** Rejects when what we started ended by itself. */
+  broken: Promise<never>;
+  close(): Promise<void>;
+}
+
+export interface SessionFlags {
+  config?: string;
+  dataDir?: string;
+}
+
+export async function openSession(
+  settings: ServerSettings,
+  flags: SessionFlags,
+  agentId: string,
+  notices: Pick<Notices, 'lasting' | 'passing'>,
+): Promise<RunSession> {
+  const existing = await findServer(settings, flags, notices);
+  if (existing !== undefined) return existing;
+
+  const config = findConfig(process.cwd(), flags.config);
+  if (config.builtIn) notices.lasting(builtInNotice(process.cwd()));
+  const registry = await loadRegistry(config, 'memory');
+  if (!registry.agents.has(agentId)) {
+    const known = [...registry.agents.keys()].join(', ');
+    const where = config.builtIn ? 'the built-in demo' : config.path;
+    throw new PerdureError('unknown_agent', `there is no agent "${agentId}" in ${where}; there are: ${known}`);
+  }
+  const { server, worker, broken, stop } = await startEmbedded({
+    registry,
+    namespace: settings.namespace,
+    port: 0,
+    uiPort: 0,
+    report: notices.passing,
+    ...(settings.taskQueue === undefined ? {} : { taskQueue: settings.taskQueue }),
+    ...(flags.dataDir === undefined ? {} : { dataDir: dataDirFor(process.cwd(), config, flags.dataDir) }),
+  });
+  notices.lasting(`started a Temporal server for this run, UI at ${server.uiAddress}`);
+  return { client: worker.client, temporal: worker.temporal, embedded: true, broken, close: stop };
+}
+
+/** Undefined where nobody named a server and the usual place has none. */
+async function findServer(
+  settings: ServerSettings,
+  flags: SessionFlags,
+  notices: Pick<Notices, 'lasting' | 'passing'>,
+): Promise<RunSession | undefined> {
+  const { given, connection } = settings;
+  if (given === undefined && !(await somethingListens(connection.address))) return undefined;
+  const cwd = process.cwd();
+  try {
+    const connected = await connect(settings, dataDirFor(cwd, findConfig(cwd, flags.config), flags.dataDir));
+    return { ...connected, embedded: false, broken: new Promise(() => {}) };
+  } catch (error) {
+    if (given !== undefined || error instanceof CommandError) throw error;
+    notices.lasting(`what listens on ${connection.address} is no Temporal server (${messageOf(error)})`);
+    return undefined;
+  }
+}

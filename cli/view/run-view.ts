@@ -1,0 +1,19 @@
+/** How a run is shown while it goes on. */
+import type { StreamEvent } from '../../client/index.js';
+
+export interface RunView {
+  event(event: StreamEvent): void;
+  /** About the command and not of the run: a server that starts, a worker that is missing. */
+  note(line: string): void;
+  /** What the person at the keyboard can do now. */
+  hint(text: string): void;
+  /** The last line. Nothing may be shown after it. */
+  end(summary?: RunSummary): void;
+}
+
+export interface RunSummary {
+  tone: 'good' | 'bad' | 'stopped';
+  text: string;
+  /** Why, where the outcome alone does not say it. */
+  reason?: string;
+}

@@ -1,0 +1,79 @@
+/** Events in one sentence or one line, the same in every view. */
+import type { StreamEvent } from '../../client/index.js';
+import type { EventOf } from '../../contract/events.js';
+import { count, duration, line, usage } from '../format.js';
+import type { RunSummary } from './run-view.js';
+
+export function countOf({ limit, maximum, used, requested }: EventOf<'budget_exceeded'>): string {
+  const more = requested === undefined ? '' : `, ${requested} more asked for`;
+  return `the limit ${limit} says stop (${used} of ${maximum} used${more}): the model answers with what it has`;
+}
+
+export function summaryOf(event: EventOf<'run_completed'>, steps: number): RunSummary {
+  const { run_id, usage: used, duration_ms, status } = event;
+  const facts = [
+    count(steps, 'step'),
+    count(used.tool_calls, 'tool'),
+    count(used.total_tokens, 'token'),
+    duration(duration_ms),
+    run_id,
+  ].join(' · ');
+  const text = `${status} · ${facts}`;
+  switch (event.status) {
+    case 'success':
+      return { tone: 'good', text };
+    case 'failed':
+      return { tone: 'bad', text, reason: `${event.failure.code}: ${event.failure.debug_message}` };
+    case 'canceled':
+      return { tone: 'stopped', text, reason: cancelReason(event.cancellation) };
+  }
+}
+
+export function cancelReason({ reason, note }: { reason: string; note?: string | undefined }): string {
+  return `canceled: ${reason}${note === undefined ? '' : ` (${note})`}`;
+}
+
+/** What an event says, without its type and its time: for a log with one line each. */
+export function gistOf(event: StreamEvent): string {
+  switch (event.type) {
+    case 'run_started':
+      return line(typeof event.input === 'string' ? event.input : `${event.input.length} parts`);
+    case 'run_phase_changed':
+      return event.previous_phase === undefined ? event.phase : `${event.previous_phase} → ${event.phase}`;
+    case 'step_started':
+      return event.title;
+    case 'step_completed':
+      return `${event.status} in ${duration(event.duration_ms)}`;
+    case 'usage_recorded':
+      return `${event.usage.model}: ${event.usage.input_tokens} in, ${event.usage.output_tokens} out`;
+    case 'thinking_end':
+    case 'text_end':
+    case 'summary_final':
+    case 'notice_posted':
+      return line(event.text);
+    case 'tool_requested':
+      return line(`${event.name} ${event.arguments}`);
+    case 'tool_scheduled':
+      return `${event.tool_id ?? ''}, at most ${duration(event.timeout_ms)}`;
+    case 'tool_progress':
+      return line(event.message);
+    case 'tool_retry':
+      return `attempt ${event.attempt}: ${line(event.reason)}`;
+    case 'tool_result': {
+      const how = event.status === 'success' ? 'success' : `${event.failure.kind}: ${line(event.failure.message)}`;
+      return `${event.name} ${how} in ${duration(event.duration_ms)}`;
+    }
+    case 'attempt_retracted':
+      return `attempts up to ${event.attempt}`;
+    case 'budget_exceeded':
+      return countOf(event);
+    case 'run_completed':
+      if (event.status === 'failed') return `failed: ${event.failure.code}: ${line(event.failure.debug_message)}`;
+      if (event.status === 'canceled') return cancelReason(event.cancellation);
+      return `${event.status}, ${usage(event.usage)}`;
+    case 'stream_ended':
+      return event.message;
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,94 @@
+/** A run on a terminal: what is settled scrolls up, what may still change is redrawn at the end. */
+import type { WriteStream } from 'node:tty';
+import { duration } from '../format.js';
+import { stylesFor } from '../terminal.js';
+import { fit, printable, wrap } from '../text-width.js';
+import { drawItem } from './draw-item.js';
+import { createPicture } from './picture.js';
+import type { Item } from './picture.js';
+import type { RunSummary, RunView } from './run-view.js';
+import { createScreen } from './screen.js';
+
+const FRAME_MS = 80;
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+export function createTerminalView(terminal: WriteStream): RunView {
+  const screen = createScreen(terminal);
+  const styles = stylesFor(terminal);
+  const picture = createPicture(Date.now);
+  const began = Date.now();
+  let lastKind: Item['kind'] | undefined;
+  let pending: string[] = [''];
+  let hint = 'Ctrl-C cancels';
+  const frames = setInterval(draw, FRAME_MS);
+
+  return {
+    event: (event) => picture.apply(event),
+    note(line) {
+      pending.push(...wrap(printable(line), screen.columns() - 1).map(styles.dim));
+      draw();
+    },
+    hint(text) {
+      hint = text;
+      draw();
+    },
+    end(summary) {
+      clearInterval(frames);
+      const printed = [...settled(), ...(summary === undefined ? [] : ending(summary))];
+      screen.update(printed, []);
+      screen.close();
+    },
+  };
+
+  function canvas(lastLines?: number) {
+    const spinner = SPINNER[Math.floor((Date.now() - began) / FRAME_MS) % SPINNER.length] ?? '';
+    const width = screen.columns() - 1;
+    return { width, styles, now: Date.now(), spinner, ...(lastLines === undefined ? {} : { lastLines }) };
+  }
+
+  function draw(): void {
+    const printed = settled();
+    const rows = screen.rows();
+    let kind = lastKind;
+    const lines = picture.live().flatMap((item) => {
+      const drawn = spaced(kind, item, drawItem(item, canvas(rows)));
+      if (drawn.length > 0) kind = item.kind;
+      return drawn;
+    });
+    const { width, spinner } = canvas();
+    const status = [picture.phase().replaceAll('_', ' '), duration(Date.now() - began), hint]
+      .filter((part) => part !== '')
+      .join(' · ');
+    const shown = [...lines, ...(kind === undefined ? [] : ['']), styles.dim(fit(`${spinner} ${status}`, width))];
+    screen.update(printed, shown.slice(-rows));
+  }
+
+  function settled(): string[] {
+    const lines = pending;
+    pending = [];
+    for (const item of picture.takeSettled()) {
+      const drawn = spaced(lastKind, item, drawItem(item, canvas()));
+      if (drawn.length > 0) lastKind = item.kind;
+      lines.push(...drawn);
+    }
+    return lines;
+  }
+
+  function ending({ tone, text, reason }: RunSummary): string[] {
+    const icon = { good: styles.green('✓'), bad: styles.red('✗'), stopped: styles.yellow('■') }[tone];
+    const colour = tone === 'bad' ? styles.red : styles.yellow;
+    const why = reason === undefined ? [] : wrap(printable(reason), screen.columns() - 1).map(colour);
+    const [first = '', ...rest] = wrap(text, screen.columns() - 3);
+    const facts = [`${icon} ${styles.dim(first)}`, ...rest.map((line) => styles.dim(`  ${line}`))];
+    return [...(lastKind === undefined ? [] : ['']), ...why, ...facts];
+  }
+}
+
+/** Thinking, tools and text stand apart; tools stand together. */
+function spaced(previous: Item['kind'] | undefined, item: Item, lines: string[]): string[] {
+  if (lines.length === 0 || previous === undefined) return lines;
+  const together = toolLike(previous) && toolLike(item.kind);
+  return together ? lines : ['', ...lines];
+}
+
+const toolLike = (kind: Item['kind']): boolean => kind === 'tool' || kind === 'input' || kind === 'note';

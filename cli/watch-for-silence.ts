@@ -1,0 +1,48 @@
+/** A run from which nothing is heard may have no worker, or no server: this looks, and says so once. */
+import type { Client } from '@temporalio/client';
+import { findObstacle } from './find-obstacle.js';
+
+const SILENCE_MS = 5_000;
+
+export interface SilenceWatch {
+  heard(): void;
+  stop(): void;
+}
+
+export interface SilenceOptions {
+  client: Client;
+  runId: string;
+  taskQueue: string | undefined;
+  say: (line: string) => void;
+}
+
+export function watchForSilence({ client, runId, taskQueue, say }: SilenceOptions): SilenceWatch {
+  let last = Date.now();
+  let said: string | undefined;
+  let looking = false;
+  let stopped = false;
+
+  const look = async () => {
+    if (looking) return;
+    looking = true;
+    const obstacle = await findObstacle(client, runId, taskQueue);
+    looking = false;
+    if (stopped || obstacle === said) return;
+    said = obstacle;
+    say(obstacle ?? 'the obstacle is gone: the run can go on');
+  };
+  void look();
+  const timer = setInterval(() => {
+    if (Date.now() - last >= SILENCE_MS) void look();
+  }, SILENCE_MS);
+  return {
+    heard() {
+      last = Date.now();
+      said = undefined;
+    },
+    stop() {
+      stopped = true;
+      clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/** The compiled command as a child process, as a person calls it. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+export const app = join(import.meta.dirname, 'fixtures/app');
+
+export interface Command {
+  pid: number;
+  stdout(): string;
+  stderr(): string;
+  /** Resolves when the text is in what was printed, rejects when the command ended without it. */
+  printed(text: string | RegExp): Promise<string>;
+  signal(name: NodeJS.Signals): void;
+  /** As `| head` does. */
+  closeOutput(): void;
+  exited: Promise<number>;
+}
+
+export interface CommandOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+  stdin?: string;
+}
+
+export function perdure(args: string[], { cwd = app, env = {}, stdin }: CommandOptions = {}): Command {
+  // What the machine says of Temporal servers is not meant for these tests.
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
+  const child = spawn(process.execPath, [join(root, 'dist/cli/perdure.js'), ...args], {
+    cwd,
+    env: { ...Object.fromEntries(own), ...env },
+  });
+  child.stdin.end(stdin ?? '');
+  let [stdout, stderr] = ['', ''];
+  let ended = false;
+  const watchers = new Set<() => void>();
+  const notify = () => watchers.forEach((watcher) => watcher());
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    notify();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    notify();
+  });
+  const exited = new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      ended = true;
+      notify();
+      resolve(code ?? -1);
+    });
+  });
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exited,
+    signal: (name) => void child.kill(name),
+    closeOutput: () => void child.stdout.destroy(),
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const all = stdout + stderr;
+          const found = typeof text === 'string' ? (all.includes(text) ? text : undefined) : text.exec(all)?.at(-1);
+          if (found === undefined && !ended) return;
+          watchers.delete(look);
+          if (found !== undefined) resolve(found);
+          else reject(new Error(`the command ended without printing ${String(text)}; it printed:\n${all}`));
+        };
+        watchers.add(look);
+        look();
+      }),
+  };
+}
+
+export interface Finished {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export async function finished(command: Command): Promise<Finished> {
+  const code = await command.exited;
+  return { code, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+export interface Dev {
+  command: Command;
+  address: string;
+  dataDir: string;
+  /** The flags with which other commands find it. */
+  flags: string[];
+  stop(): Promise<void>;
+}
+
+/** `perdure dev` on free ports, with a data folder of its own. */
+export async function startDev(cwd: string, dataDir = temporaryFolder()): Promise<Dev> {
+  const command = perdure(['dev', '--temporal-port', '0', '--ui-port', '0', '--data-dir', dataDir], { cwd });
+  const address = await command.printed(/server +(\S+:\d+),/);
+  return {
+    command,
+    address,
+    dataDir,
+    flags: ['--address', address, '--data-dir', dataDir],
+    async stop() {
+      command.signal('SIGTERM');
+      await command.exited;
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'perdure-cli-'));
+}
+
+/** Removed when the test is over. */
+export function testFolder(): string {
+  const folder = temporaryFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function script(...turns: object[]): string {
+  return JSON.stringify({ turns });
+}
+
+export function jsonLines(text: string): Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
