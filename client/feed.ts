@@ -36,6 +36,7 @@ const SAFETY_POLL_MS = 1_000;
 const SLOWEST_SAFETY_POLL_MS = 5_000;
 /** How soon a reader learns that a run was terminated. */
 const DESCRIBE_EVERY_MS = 1_000;
+const READS_OF_A_KILLED_RUN = 3;
 
 export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Feed {
   const committed: CommittedEvent[] = [];
@@ -50,6 +51,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
   let stopping = false;
   let quiet = 0;
   let lookedAt = 0;
+  let unreadable = 0;
   let liveFrom = 0;
   let signalLive = false;
   let wake: (() => void) | undefined;
@@ -176,10 +178,16 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
     lookedAt = Date.now();
     const marker = await engineEnd(client, runId);
     if (marker === undefined) return;
-    // The end may have been written between our last read and now.
-    await catchUp().catch(() => {});
+    // The end may have been written between our last read and now. A run that closed by itself has written it, so
+    // only a read that succeeds can say that it is missing; one that was killed may have no worker left to read it.
+    const isKilled = marker.reason === 'terminated' || marker.reason === 'timed_out';
+    const isRead = await catchUp().then(
+      () => true,
+      () => false,
+    );
+    if (ended || (!isRead && marker.reason !== 'not_found' && !(isKilled && ++unreadable > READS_OF_A_KILLED_RUN)))
+      return;
     if (!ready) start();
-    if (ended) return;
     ended = true;
     for (const reader of readers) reader.marker(marker);
   }
