@@ -32,6 +32,7 @@ export interface ModelDependencies extends LiveDependencies {
 export async function callModel(dependencies: ModelDependencies, input: CallModelInput): Promise<CallModelResult> {
   const context = Context.current();
   const { attempt } = context.info;
+  const started = Date.now();
   const heartbeat = startHeartbeat(context);
   const live = openLiveLine(dependencies, context, input);
   const assembler = createAssembler();
@@ -52,7 +53,9 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
     const publish = createPartPublisher(live, input, attempt);
     await readStream(provider, request, signal, (part) => publish(part, assembler.add(part)));
     if (signal.aborted) {
-      if (isCancelRequested(context)) return { completion: assembler.completion(), attempt, interrupted: true };
+      if (isCancelRequested(context)) {
+        return { completion: assembler.completion(), attempt, duration_ms: Date.now() - started, interrupted: true };
+      }
       if (timeout.aborted) {
         throw new PerdureError(
           'model_timeout',
@@ -62,7 +65,8 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
       }
       throw new PerdureError('server_unreachable', 'the worker is shutting down; the call is tried again elsewhere');
     }
-    return { completion: check(assembler.completion(), provider, request), attempt, interrupted: false };
+    const completion = check(assembler.completion(), provider, request);
+    return { completion, attempt, duration_ms: Date.now() - started, interrupted: false };
   } finally {
     heartbeat.stop();
     await live.flush();

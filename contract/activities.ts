@@ -41,6 +41,8 @@ export interface CallModelResult {
   completion: ChatInvokeCompletion;
   /** The attempt that won, from 1. */
   attempt: number;
+  /** As the worker measured it. */
+  duration_ms: number;
   /** Canceled in the middle: the completion holds what had been said by then. */
   interrupted: boolean;
 }

@@ -97,6 +97,7 @@ function nextInput(run: Run, pinned: Pinned, step: Step, pass: ModelPass, direct
 function commit(run: Run, step: Step, pass: ModelPass, result: CallModelResult): Decision {
   const { completion, attempt, interrupted } = result;
   const step_id = step.id;
+  run.worked_ms += result.duration_ms;
   if (attempt > 1) run.log.append({ type: 'attempt_retracted', step_id, attempt: attempt - 1 });
   const texts: string[] = [];
   const calls: RequestedCall[] = [];

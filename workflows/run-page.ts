@@ -31,25 +31,27 @@ export interface RunPage {
 /**
  * An upsert costs the server more than a step of a quick run does. So a phase that follows another within this time
  * is shown when the time is over, if the run is still in it: one timer at most, and none in a run that takes its time.
+ * The time is what the work took by its own account, and not the clock's: which command is written must not depend on
+ * the clock, since a query that reaches a new worker first can make it handle events before their workflow task.
  */
 const PHASE_SETTLES_MS = 1_000;
 
 export function createRunPage(run: Run): RunPage {
   const shown = new Map<SearchAttributeName, string>();
-  let shownAt = 0;
+  let shownAt = Number.NEGATIVE_INFINITY;
   let later: CancellationScope | undefined;
 
   function show(): void {
     setCurrentDetails(details(run));
     const changed = changes(run, shown);
     if (changed.length === 0) return;
-    const early = shownAt + PHASE_SETTLES_MS - Date.now();
+    const early = shownAt + PHASE_SETTLES_MS - run.worked_ms;
     if (early > 0 && changed.every(([name]) => name === 'PerdurePhase')) showLater(early);
     else upsert(changed);
   }
 
   function upsert(changed: [SearchAttributeName, string][]): void {
-    shownAt = Date.now();
+    shownAt = run.worked_ms;
     for (const [name, value] of changed) shown.set(name, value);
     upsertSearchAttributes(changed.map(([name, value]) => ({ key: { name, type: 'KEYWORD' }, value })));
   }

@@ -39,6 +39,8 @@ export interface Run {
   readonly started_at: number;
   readonly counters: Counters;
   phase: RunPhase | undefined;
+  /** How long model calls and tools took, as the workers measured it. */
+  worked_ms: number;
   pinned: Pinned | undefined;
   /** How much of the transcript the model has been given, and its digest. */
   sent: { length: number; digest: string };
@@ -113,6 +115,7 @@ function assemble(handle: RunHandle, events: DurableEvent[], startedAt: number, 
     started_at: startedAt,
     counters,
     phase: undefined,
+    worked_ms: 0,
     pinned: undefined,
     sent: { length: 0, digest: EMPTY_DIGEST },
     cancellation: undefined,

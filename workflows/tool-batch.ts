@@ -50,15 +50,19 @@ export async function runBatch(
     run.log.append({ type: 'tool_scheduled', ...idsOf(step, call, catalogue), timeout_ms });
   }
   page.show();
+  const slowest = { ms: 0 };
   const successes = await Promise.all(
     calls.map(async (call) => {
       const tool = catalogue.get(call.name);
       const result =
-        tool === undefined ? failed(unavailable(call, catalogue)) : await runTool(run, pinned, step, call, tool);
+        tool === undefined
+          ? failed(unavailable(call, catalogue))
+          : await runTool(run, pinned, step, call, tool, slowest);
       closeCall(run, step, call, catalogue, result);
       return result.failure === undefined;
     }),
   );
+  run.worked_ms += slowest.ms;
   run.counters.consecutive_failed = successes.includes(true) ? 0 : run.counters.consecutive_failed + 1;
   return undefined;
 }
@@ -69,6 +73,7 @@ async function runTool(
   step: Step,
   call: RequestedCall,
   tool: ToolSpec,
+  slowest: { ms: number },
 ): Promise<CallToolResult> {
   const { runtime } = pinned.spec;
   const started = Date.now();
@@ -91,6 +96,7 @@ async function runTool(
   );
   if (settled.state === 'done') {
     const { value } = settled;
+    slowest.ms = Math.max(slowest.ms, value.duration_ms);
     // The activity only knows that it was told to stop; the run knows why.
     const isOverTime = value.failure?.kind === 'canceled' && run.cancellation === undefined && run.deadline_passed;
     return isOverTime ? { ...value, failure: stoppedFailure(run), content: failureText(stoppedFailure(run)) } : value;
@@ -128,12 +134,13 @@ function unavailable(call: RequestedCall, catalogue: Map<string, ToolSpec>): Too
   );
 }
 
-function failed(failure: ToolFailure, duration_ms = 0): CallToolResult {
+/** Without a duration it was never tried. */
+function failed(failure: ToolFailure, duration_ms?: number): CallToolResult {
   return {
     content: failureText(failure),
     failure,
-    duration_ms,
-    attempts: duration_ms === 0 ? 0 : 1,
+    duration_ms: duration_ms ?? 0,
+    attempts: duration_ms === undefined ? 0 : 1,
     progress: [],
     retries: [],
   };
