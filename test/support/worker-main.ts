@@ -2,6 +2,7 @@
  * A worker in a process of its own, for tests that kill it. Takes its options as JSON, prints READY when it polls,
  * stops on SIGTERM as a deploy would stop it, and goes when its parent is gone.
  */
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineAgent, defineConfig, defineTool } from '../../kit/index.js';
@@ -14,7 +15,7 @@ import type { WorkerProcessOptions } from './worker-process.js';
 
 const [argument] = process.argv.slice(2);
 if (argument === undefined) throw new Error('usage: worker-main OPTIONS_AS_JSON');
-const { server, runtime, maxCachedWorkflows } = JSON.parse(argument) as WorkerProcessOptions;
+const { server, runtime } = JSON.parse(argument) as WorkerProcessOptions;
 
 /** For as long as its first attempt lives, it does nothing else: what stops it is the end of its worker. */
 const waitForEnd = async ({ attempt, signal }: { attempt: number; signal: AbortSignal }) => {
@@ -38,6 +39,17 @@ const patient = [
     timeout: 60_000,
     run: (_, context) => waitForEnd(context),
   }),
+  defineTool({
+    tool_id: 'test.patient.await_file',
+    description: 'Waits for a file: how a test holds a run where it wants it.',
+    input: z.object({ path: z.string() }),
+    idempotent: true,
+    timeout: 180_000,
+    async run({ path }, { signal }) {
+      while (!existsSync(path)) await sleep(50, undefined, { signal });
+      return 'there it is';
+    },
+  }),
 ];
 
 function withPatience(options: ConfigOptions): ConfigOptions {
@@ -51,7 +63,6 @@ const worker = await startWorker({
   ...server,
   registry: createRegistry(defineConfig(withPatience(testConfig(runtime)))),
   report,
-  ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
 });
 process.once('SIGTERM', () => void worker.stop().then(() => process.exit(0)));
 process.stdin.on('end', () => process.exit(1)).resume();

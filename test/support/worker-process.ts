@@ -12,15 +12,12 @@ const KEPT_LINES = 30;
 export interface WorkerProcessOptions {
   server: ServerOptions;
   runtime?: RuntimeOptions;
-  maxCachedWorkflows?: number;
 }
 
 export interface WorkerProcess {
   readonly pid: number;
   kill(signal: NodeJS.Signals): void;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** The end of what it wrote to stderr. */
-  lastLines(): readonly string[];
 }
 
 /** Resolves when the worker polls. */
@@ -46,6 +43,5 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
     pid: child.pid as number,
     kill: (signal) => void child.kill(signal),
     exited,
-    lastLines: () => lines,
   };
 }
