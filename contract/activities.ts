@@ -5,13 +5,15 @@
 import type { AgentSpec } from './agent-spec.js';
 import type { ChatInvokeCompletion } from './completion.js';
 import type { BaseMessage, ToolContent, ToolOutputRef } from './messages.js';
-import type { RunHandle, RunRequest } from './run.js';
+import type { RunHandle, RunLink, RunOutput, RunRequest } from './run.js';
 import type { ToolFailure } from './tools.js';
 
 export interface ResolveRunInput {
   run_id: string;
   /** As it came, not validated. */
   request: unknown;
+  /** The workflow was started by another one; only then may the request name a parent. */
+  is_child?: boolean;
 }
 
 export interface ResolvedRun {
@@ -45,6 +47,8 @@ export interface CallModelResult {
   duration_ms: number;
   /** Canceled in the middle: the completion holds what had been said by then. */
   interrupted: boolean;
+  /** Of the winning attempt; absent: 1. A planner may make none, or several. */
+  model_calls?: number;
 }
 
 export interface CallToolInput {
@@ -72,6 +76,40 @@ export interface CallToolResult {
   progress: ToolProgressNote[];
   /** Why each earlier attempt was given up, in order. */
   retries: string[];
+  /** Of the child run that the call was. */
+  link?: RunLink;
+}
+
+/** What the functions of a configuration say about the calls of a batch. */
+export interface AdmitInput {
+  run: RunHandle;
+  calls: { tool_call_id: string; tool_id: string; arguments: string }[];
+}
+
+export interface Admission {
+  tool_call_id: string;
+  /** The arguments do not fit: the call is answered with this instead. */
+  failure?: ToolFailure;
+  approval?: boolean;
+  /** Of a child run. */
+  prompt?: string;
+  /** Calls with the same key do not overlap. */
+  concurrency_key?: string;
+}
+
+export interface FinalizeInput {
+  run: RunHandle;
+  tool_id: string;
+  tool_call_id: string;
+  arguments: string;
+  output: RunOutput;
+}
+
+export interface FinalizeResult {
+  content: ToolContent;
+  failure?: ToolFailure;
+  output_ref?: ToolOutputRef;
+  trimmed?: boolean;
 }
 
 // A type, not an interface: proxyActivities wants an index signature.
@@ -79,6 +117,12 @@ export type RunActivities = {
   resolveRun(input: ResolveRunInput): Promise<ResolvedRun>;
   callModel(input: CallModelInput): Promise<CallModelResult>;
   callTool(input: CallToolInput): Promise<CallToolResult>;
+  admitCalls(input: AdmitInput): Promise<Admission[]>;
+  finalizeChild(input: FinalizeInput): Promise<FinalizeResult>;
+  /** An answer of a person or of the caller that is too large for the log. */
+  keepOutput(input: { run: RunHandle; text: string }): Promise<FinalizeResult>;
+  /** The same as callModel for agents with a planner of their own. */
+  callPlanner(input: CallModelInput): Promise<CallModelResult>;
   /** Asks the server to cancel the run, so that it can end as Canceled there. */
   confirmCancel(input: { run_id: string; workflow_run_id: string }): Promise<void>;
 };

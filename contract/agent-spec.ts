@@ -2,10 +2,28 @@
 import { z } from 'zod';
 import { AGENT_ID_PATTERN } from './ids.js';
 import { RunLimits } from './limits.js';
+import { TOOL_PATTERN } from './policy.js';
 import { SEARCH_ATTRIBUTES } from './names.js';
 import { ToolSpec } from './tools.js';
 
 export const AgentId = z.string().regex(AGENT_ID_PATTERN, 'must be service.agent, in [a-z0-9_]');
+
+const patterns = z.array(z.string().regex(TOOL_PATTERN, 'must be a tool id, or end in ".*", or be "*"'));
+
+/** As it is written: what is left out denies nothing and asks for nothing, and allows all. */
+export const PolicySpec = z.strictObject({
+  allow: z.union([z.literal('all'), patterns]).default('all'),
+  deny: patterns.default([]),
+  approve: patterns.default([]),
+});
+
+/** US dollars per million tokens. */
+export const Price = z.object({
+  input: z.number().nonnegative(),
+  output: z.number().nonnegative(),
+  cached_input: z.number().nonnegative().optional(),
+});
+export type Price = z.infer<typeof Price>;
 
 export const ModelSpec = z.object({
   profile: z.string(),
@@ -13,6 +31,9 @@ export const ModelSpec = z.object({
   model: z.string(),
   /** Sent to the vendor as they are: temperature, max_output_tokens, reasoning_effort, … */
   parameters: z.record(z.string(), z.unknown()),
+  price: Price.optional(),
+  /** What one answer can be at most, for reservations. */
+  max_output_tokens: z.number().int().positive().optional(),
 });
 export type ModelSpec = z.infer<typeof ModelSpec>;
 
@@ -26,6 +47,8 @@ export const RuntimeSpec = z.object({
   cancel_grace_ms: z.number().int().positive(),
   /** Continue as new at this many history events; absent: when Temporal suggests it. */
   continue_as_new_after_events: z.number().int().positive().optional(),
+  /** A pause of its own that lasts longer continues as new; absent: 10 minutes. */
+  long_pause_ms: z.number().int().positive().optional(),
   /** Live deltas also as signals into the run, for readers in other processes. */
   signal_live: z.boolean(),
 });
@@ -50,5 +73,15 @@ export const AgentSpec = z.object({
   runtime: RuntimeSpec,
   /** Those that the namespace has; setting another one would fail the workflow task for ever. */
   search_attributes: z.array(z.enum(SEARCH_ATTRIBUTES)),
+  /** The run's own policy and those of its ancestors: all must agree. */
+  policies: z.array(PolicySpec).optional(),
+  /** Tools that the agent has and the policies deny: calling one is `denied`, not `unavailable`. */
+  denied_tools: z.array(z.string()).optional(),
+  /** How long a pause waits for its answer, in milliseconds; absent: for ever. */
+  await_expires_ms: z.number().int().positive().optional(),
+  /** Plans by a function of the application instead of by the model alone. */
+  planner: z.boolean().optional(),
+  /** What its children may do: how deep below the root this run is. */
+  depth: z.number().int().nonnegative().optional(),
 });
 export type AgentSpec = z.infer<typeof AgentSpec>;

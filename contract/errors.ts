@@ -12,7 +12,7 @@ interface ErrorEntry {
 }
 
 export const ERRORS = {
-  invalid_request: { retry: false, http_status: 400, advice: 'Correct the named fields and start the run again.' },
+  invalid_request: { retry: false, http_status: 400, advice: 'Correct what is named and try again.' },
   invalid_config: { retry: false, http_status: 500, advice: 'Correct the named fields in the configuration.' },
   input_too_large: {
     retry: false,
@@ -24,6 +24,11 @@ export const ERRORS = {
   unknown_run: { retry: false, http_status: 404, advice: 'Check the run id, the namespace and the retention.' },
   run_exists: { retry: false, http_status: 409, advice: 'Choose another run id, or watch the run that has it.' },
   run_ended: { retry: false, http_status: 409, advice: 'Read the result; an ended run takes no more commands.' },
+  budget_exhausted: {
+    retry: false,
+    http_status: 429,
+    advice: 'Raise the limits of the tree, or ask for less.',
+  },
   server_unreachable: {
     retry: true,
     http_status: 503,

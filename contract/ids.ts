@@ -8,6 +8,7 @@
 
 export const AGENT_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 export const TOOL_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
+export const CLIENT_TOOL_PATTERN = /^client_[a-z][a-z0-9_]*$/;
 /** A run id that a caller chooses: no `/`, which separates a child from its parent. */
 export const CALLER_RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 
@@ -31,6 +32,16 @@ export function toolCallId(stepNumber: number, n: number): string {
 /** `n` counts the blocks of one model call from 1; the same in every attempt. */
 export function blockId(step: string, n: number): string {
   return `${step}.block_${n}`;
+}
+
+/** A child's run id: the same call can never start two children. */
+export function childRunId(parentRunId: string, callId: string): string {
+  return `${parentRunId}/${callId}`;
+}
+
+/** The canonical id of a tool that the caller declared. */
+export function clientToolId(name: string): string {
+  return `client.declared.${name}`;
 }
 
 /** Handed to every tool: the same call, however often it is tried, has the same key. */

@@ -5,6 +5,12 @@ export const RUN_WORKFLOW = 'agentRun';
 
 /** An update and a signal of the same name and shape. */
 export const CANCEL = 'cancel';
+/** Answers to awaits: each an update that validates and a signal of the same name and shape. */
+export const ANSWER_CLARIFICATION = 'answer_clarification';
+export const SUBMIT_TOOL_RESULTS = 'submit_tool_results';
+export const DECIDE_APPROVAL = 'decide_approval';
+/** From a child to its parent: it pauses for someone, or goes on. */
+export const CHILD_AWAIT = 'child_await';
 /** The `temporal` live channel: a batch of live events, as a signal. */
 export const LIVE_SIGNAL = 'live';
 
@@ -27,6 +33,9 @@ export type SearchAttributeName = (typeof SEARCH_ATTRIBUTES)[number];
 
 /** The tool that reads on in an output that was trimmed. */
 export const READ_OUTPUT_TOOL = 'runtime.outputs.read_output';
+
+/** The tool by which an agent asks its user. */
+export const ASK_CLARIFICATION_TOOL = 'runtime.user.ask_clarification';
 
 /** A reference to the artefact store in the place of a media part's data. */
 export const ARTEFACT_URL_PREFIX = 'artefact:';

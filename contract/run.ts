@@ -1,9 +1,10 @@
 /** A run: who it is, how it is asked for, and how it ends. `seeds/runs-and-streams.md` phases 1 and 5. */
 import { z } from 'zod';
-import { AgentId } from './agent-spec.js';
+import { AgentId, PolicySpec } from './agent-spec.js';
 import { CALLER_RUN_ID_PATTERN } from './ids.js';
-import { RunLimits } from './limits.js';
+import { Limits, RunLimits } from './limits.js';
 import { ContentPart } from './messages.js';
+import { ClientToolSpec } from './tools.js';
 
 export const RunPhase = z.enum([
   'prompted',
@@ -32,6 +33,26 @@ export type RunLink = z.infer<typeof RunLink>;
 export const RunInput = z.union([z.string().min(1, 'must not be empty'), z.array(ContentPart).min(1)]);
 export type RunInput = z.infer<typeof RunInput>;
 
+/** What is left can be nothing. */
+const Lease = Limits.extend({
+  max_steps: z.number().int().nonnegative().optional(),
+  max_tokens: z.number().int().nonnegative().optional(),
+  max_cost_usd: z.number().nonnegative().optional(),
+});
+
+/** Set by the runtime when an agent is used as a tool; from outside it is refused. */
+export const ParentRun = z.strictObject({
+  run_id: z.string(),
+  root_run_id: z.string(),
+  tool_call_id: z.string(),
+  /** Of the child: 1 under the root. */
+  depth: z.number().int().positive(),
+  /** What of the tree's limits the child and all below it may spend. */
+  lease: Lease,
+  policies: z.array(PolicySpec),
+});
+export type ParentRun = z.infer<typeof ParentRun>;
+
 /** What starts a run: `{"agent_id":"demo.assistant","input":"hello"}` is enough. */
 export const RunRequest = z.strictObject({
   agent_id: AgentId,
@@ -46,6 +67,10 @@ export const RunRequest = z.strictObject({
   metadata: z.record(z.string(), z.unknown()).optional(),
   /** Send live deltas as signals too, for a reader in another process than the worker. */
   signal_live: z.boolean().optional(),
+  /** Narrows the agent's own policy. */
+  policy: PolicySpec.optional(),
+  client_tools: z.array(ClientToolSpec).optional(),
+  parent: ParentRun.optional(),
 });
 export type RunRequest = z.infer<typeof RunRequest>;
 /** A request as a caller writes it: durations may be text. */
@@ -77,6 +102,10 @@ export const RunUsage = z.object({
   output_tokens: z.number().int(),
   total_tokens: z.number().int(),
   cost_usd: z.number().optional(),
+  /** Steps that planned; a synthesis pass is paid from what was held back for it. */
+  steps: z.number().int().optional(),
+  /** Child runs that were started. */
+  children: z.number().int().optional(),
 });
 export type RunUsage = z.infer<typeof RunUsage>;
 

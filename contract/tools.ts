@@ -1,7 +1,7 @@
 /** Tools as the workflow sees them: their pinned specification, and what became of a call. */
 import { z } from 'zod';
 import { JSONSchema7 } from './completion.js';
-import { TOOL_ID_PATTERN } from './ids.js';
+import { CLIENT_TOOL_PATTERN, TOOL_ID_PATTERN } from './ids.js';
 
 export const ToolId = z.string().regex(TOOL_ID_PATTERN, 'must be canonical: service.toolset.tool, in [a-z0-9_]');
 
@@ -15,6 +15,15 @@ export const ToolSpec = z.object({
   /** Safe to run again after an attempt whose end nobody saw. One that is not gets a single attempt. */
   idempotent: z.boolean(),
   max_attempts: z.number().int().positive(),
+  /** What runs it: an activity (if absent), a child run, the caller, or the user by answering a question. */
+  kind: z.enum(['activity', 'agent', 'client', 'clarification']).optional(),
+  /** The agent that a tool of kind `agent` runs. */
+  agent_id: z.string().optional(),
+  approval: z.enum(['never', 'always', 'by_arguments']).optional(),
+  /** It has functions (approval, prompt, concurrency key) that the admission activity must evaluate. */
+  admission: z.boolean().optional(),
+  /** A function makes the result out of the child's run. */
+  finalizer: z.boolean().optional(),
 });
 export type ToolSpec = z.infer<typeof ToolSpec>;
 
@@ -41,3 +50,11 @@ export const ToolFailure = z.object({
   recovery: z.enum(['correct_call', 'replan', 'finish']),
 });
 export type ToolFailure = z.infer<typeof ToolFailure>;
+
+/** A tool on the caller's side: shown to the model, never run by a worker. `seeds/thread-records.md`. */
+export const ClientToolSpec = z.strictObject({
+  name: z.string().regex(CLIENT_TOOL_PATTERN, 'must begin with client_ and go on in [a-z0-9_]'),
+  description: z.string().min(1),
+  input_schema: JSONSchema7,
+});
+export type ClientToolSpec = z.infer<typeof ClientToolSpec>;
