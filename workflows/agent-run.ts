@@ -16,6 +16,7 @@ import {
 } from '@temporalio/workflow';
 import type { RunActivities } from '../contract/activities.js';
 import type { RunOutcome, RunOutput } from '../contract/run.js';
+import { treeUsage } from './budget.js';
 import { registerHandlers, requestCancel } from './handlers.js';
 import { failure, failureOf } from './run-failure.js';
 import { advance } from './run-loop.js';
@@ -64,14 +65,15 @@ async function conduct(
 function complete(run: Run, outcome: RunOutcome): RunOutput {
   setPhase(run, outcome.phase);
   const { usage } = run.counters;
+  const tree_usage = treeUsage(run);
   run.log.append({
     type: 'run_completed',
     ...outcome,
     usage,
-    tree_usage: usage,
+    tree_usage,
     duration_ms: Date.now() - run.started_at,
   });
-  return { version: 1, run: run.handle, usage, tree_usage: usage, ...outcome };
+  return { version: 1, run: run.handle, usage, tree_usage, ...outcome };
 }
 
 /**

@@ -6,6 +6,8 @@ import { stepId, toolCallId, blockId } from '../contract/ids.js';
 import type { AssistantMessage, ToolCall } from '../contract/messages.js';
 import type { Failure } from '../contract/run.js';
 import { addUsage, NO_USAGE } from '../contract/snapshot.js';
+import { affordableAttempts, costOf, reservation } from './budget.js';
+import type { Reservation } from './budget.js';
 import { failure, failureOf } from './run-failure.js';
 import { summary } from './run-page.js';
 import type { Pinned, Run } from './run-state.js';
@@ -52,22 +54,28 @@ export async function callModel(
 ): Promise<Decision> {
   const { spec } = pinned;
   const { model, runtime } = spec;
-  const { callModel: call } = proxyActivities<RunActivities>({
+  const most = affordableAttempts(run, pass, runtime.model_max_attempts);
+  const { callModel: byModel, callPlanner } = proxyActivities<RunActivities>({
     startToCloseTimeout: runtime.model_timeout_ms + 30_000,
     heartbeatTimeout: runtime.heartbeat_timeout_ms,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { maximumAttempts: runtime.model_max_attempts, initialInterval: 500, maximumInterval: 30_000 },
+    retry: { maximumAttempts: most, initialInterval: 500, maximumInterval: 30_000 },
     summary: summary(`${model.provider} ${model.model}, step ${step.number}, ${pass}`),
   });
   const input = nextInput(run, pinned, step, pass, directive);
+  const { length } = run.log.transcript;
+  const reserved = () => reservation(run, length);
+  const call = spec.planner === true && pass === 'planning' ? callPlanner : byModel;
   const settled = await settle(run, () => call(input));
 
-  if (settled.state === 'done') return commit(run, step, pass, settled.value);
+  if (settled.state === 'done') return commit(run, step, pass, settled.value, reserved);
+  const attempts = attemptsOf(settled, most);
+  charge(run, reserved, attempts);
   // Whatever the lost attempts showed is void: a reader may hold text that no closing event will ever claim.
   run.log.append({
     type: 'attempt_retracted',
     step_id: step.id,
-    attempt: attemptsOf(settled, runtime.model_max_attempts),
+    attempt: attempts,
   });
   if (settled.state === 'abandoned' || run.cancellation !== undefined || run.deadline_passed)
     return { kind: 'interrupted' };
@@ -94,7 +102,7 @@ function nextInput(run: Run, pinned: Pinned, step: Step, pass: ModelPass, direct
   };
 }
 
-function commit(run: Run, step: Step, pass: ModelPass, result: CallModelResult): Decision {
+function commit(run: Run, step: Step, pass: ModelPass, result: CallModelResult, reserved: () => Reservation): Decision {
   const { completion, attempt, interrupted } = result;
   const step_id = step.id;
   run.worked_ms += result.duration_ms;
@@ -133,7 +141,7 @@ function commit(run: Run, step: Step, pass: ModelPass, result: CallModelResult):
       for (const call of message.tool_calls ?? []) calls.push(mint(step, calls.length + 1, call));
     }
   }
-  recordUsage(run, step_id, result);
+  recordUsage(run, step_id, result, reserved);
   const text = texts.join('');
   if (pass === 'synthesis') return synthesized(run, step, result, text);
   if (interrupted) return { kind: 'interrupted' };
@@ -156,16 +164,35 @@ function synthesized(run: Run, step: Step, result: CallModelResult, text: string
   return { kind: 'answer', text };
 }
 
-function recordUsage(run: Run, step_id: string, { completion }: CallModelResult): void {
+/** An attempt that reports no usage is charged what was reserved for it. */
+function recordUsage(
+  run: Run,
+  step_id: string,
+  { completion, attempt, model_calls = 1 }: CallModelResult,
+  reserved: () => Reservation,
+): void {
   const { usage } = completion;
+  charge(run, reserved, usage ? attempt - 1 : attempt);
+  const cost = usage ? costOf(run, usage.input_tokens, usage.output_tokens, usage.input_cached_tokens ?? 0) : 0;
   run.counters.usage = addUsage(run.counters.usage, {
     ...NO_USAGE,
-    model_calls: 1,
+    model_calls,
     input_tokens: usage?.input_tokens ?? 0,
     output_tokens: usage?.output_tokens ?? 0,
     total_tokens: usage?.total_tokens ?? 0,
+    ...(run.pinned?.spec.model.price === undefined ? {} : { cost_usd: cost }),
   });
-  if (usage) run.log.append({ type: 'usage_recorded', step_id, usage });
+  if (usage && model_calls > 0) run.log.append({ type: 'usage_recorded', step_id, usage });
+}
+
+function charge(run: Run, reserved: () => Reservation, attempts: number): void {
+  if (attempts <= 0) return;
+  const { tokens, cost_usd } = reserved();
+  run.counters.usage = addUsage(run.counters.usage, {
+    ...NO_USAGE,
+    total_tokens: tokens * attempts,
+    ...(run.pinned?.spec.model.price === undefined ? {} : { cost_usd: cost_usd * attempts }),
+  });
 }
 
 function mint(step: Step, n: number, call: ToolCall): RequestedCall {

@@ -1,24 +1,19 @@
 /** The loop: planning, tools, planning, … until there is an answer, a limit says stop, or someone cancels. */
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  proxyActivities,
-  sleep,
-  CancellationScope,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { RunActivities } from '../contract/activities.js';
 import type { Cancellation, RunOutcome } from '../contract/run.js';
-import { limitsOf, stopBeforeStep, stopText } from './caps.js';
+import { cannotAffordSynthesis } from './budget.js';
+import { stopBeforeStep, stopText } from './caps.js';
+import { allTold, watchPauses } from './child-awaits.js';
+import { startClock } from './clock.js';
 import { beginStep, callModel, endStep } from './model-step.js';
-import { failureOf } from './run-failure.js';
+import { failure, failureOf } from './run-failure.js';
 import { setPhase } from './run-page.js';
 import type { RunPage } from './run-page.js';
 import { carry, pin } from './run-state.js';
 import type { CarriedRun, Pinned, Run, Stop } from './run-state.js';
-import { interrupt, settle } from './settle.js';
-import { runBatch } from './tool-batch.js';
+import { settle } from './settle.js';
+import { finishBatch, runBatch } from './tool-batch.js';
 
 const FINISH = 'Call no tools. Answer the user now, as well as you can, with what you already know.';
 
@@ -28,11 +23,13 @@ export async function advance(run: Run, page: RunPage, raw: unknown): Promise<Ru
   page.show();
   const pinned = run.pinned ?? (await resolve(run, raw));
   if ('status' in pinned) return pinned;
-  const deadline = startDeadline(run);
+  const clock = startClock(run);
+  const stopWatching = watchPauses(run, clock, page);
   try {
     return await loop(run, pinned, page, raw);
   } finally {
-    deadline.cancel();
+    stopWatching();
+    clock.stop();
   }
 }
 
@@ -47,7 +44,13 @@ async function resolve(run: Run, raw: unknown): Promise<Pinned | RunOutcome> {
     retry: { maximumAttempts: 5 },
     summary: `resolve ${run.handle.agent_id}`.slice(0, 100),
   });
-  const settled = await settle(run, () => resolveRun({ run_id: run.handle.run_id, request: raw }));
+  const settled = await settle(run, () =>
+    resolveRun({
+      run_id: run.handle.run_id,
+      request: raw,
+      ...(workflowInfo().parent === undefined ? {} : { is_child: true }),
+    }),
+  );
   if (settled.state === 'done') {
     run.pinned = pin(settled.value.request, settled.value.spec);
     return run.pinned;
@@ -61,6 +64,12 @@ async function resolve(run: Run, raw: unknown): Promise<Pinned | RunOutcome> {
 }
 
 async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Promise<RunOutcome> {
+  const later = () => continueLater(run, pinned, raw);
+  if (run.batch !== undefined) {
+    const { step } = run.batch;
+    await finishBatch(run, pinned, page, later);
+    endStep(run, step, 'completed');
+  }
   for (;;) {
     if (run.cancellation !== undefined) return canceled(run.cancellation);
     const stop = stopBeforeStep(run);
@@ -69,10 +78,11 @@ async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Prom
 
     setPhase(run, 'planning');
     const step = beginStep(run, `Step ${run.counters.steps + 1}`);
+    run.counters.usage.steps = (run.counters.usage.steps ?? 0) + 1;
     page.show();
     const decision = await callModel(run, pinned, step, 'planning');
     let refused: Stop | undefined;
-    if (decision.kind === 'tools') refused = await runBatch(run, pinned, page, step, decision.calls);
+    if (decision.kind === 'tools') refused = await runBatch(run, pinned, page, step, decision.calls, later);
     endStep(run, step, decision.kind === 'answer' || decision.kind === 'tools' ? 'completed' : 'error');
 
     if (run.cancellation !== undefined) return canceled(run.cancellation);
@@ -88,7 +98,11 @@ async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Prom
 
 /** One last model call without tools: because the agent declares it, or because a limit says stop. */
 async function synthesize(run: Run, pinned: Pinned, page: RunPage, stop?: Stop): Promise<RunOutcome> {
-  if (stop !== undefined) run.log.append({ type: 'budget_exceeded', scope: 'run', ...stop });
+  if (stop !== undefined) run.log.append({ type: 'budget_exceeded', ...stop, scope: stop.scope ?? 'run' });
+  if (cannotAffordSynthesis(run)) {
+    const why = `run ${run.handle.run_id} has not enough left of what its parent leased it for one more model call`;
+    return { status: 'failed', phase: 'failed', failure: failure('budget_exhausted', why) };
+  }
   setPhase(run, 'synthesizing');
   const step = beginStep(run, 'Synthesis');
   page.show();
@@ -108,29 +122,17 @@ function canceled(cancellation: Cancellation): RunOutcome {
   return { status: 'canceled', phase: 'canceled', cancellation };
 }
 
-/** The time budget is ours, not the engine's: it ends in a synthesis pass. */
-function startDeadline(run: Run): CancellationScope {
-  const scope = new CancellationScope();
-  const budget = limitsOf(run).time_budget;
-  if (budget === undefined) return scope;
-  const left = Math.max(1, run.started_at + budget - Date.now());
-  scope
-    .run(() => sleep(left, { summary: 'time budget' }))
-    .then(
-      () => {
-        run.deadline_passed = true;
-        interrupt(run);
-      },
-      () => {},
-    );
-  return scope;
-}
-
 async function continueAsNewIfDue(run: Run, pinned: Pinned, raw: unknown): Promise<void> {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
   const threshold = pinned.spec.runtime.continue_as_new_after_events;
   if (!continueAsNewSuggested && (threshold === undefined || historyLength < threshold)) return;
+  await continueLater(run, pinned, raw);
+}
+
+/** Returns when it turns out not to be the time: a cancel has come, or there is something to do. */
+async function continueLater(run: Run, pinned: Pinned, raw: unknown): Promise<void> {
   await condition(allHandlersFinished);
-  if (run.cancellation !== undefined) return;
+  await allTold(run);
+  if (run.cancellation !== undefined || run.working > 0) return;
   await continueAsNew<(raw: unknown, carried: CarriedRun) => Promise<unknown>>(raw, carry(run, pinned));
 }

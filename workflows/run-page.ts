@@ -1,7 +1,16 @@
 /** What a person sees of a run in the Temporal UI: search attributes and the current details. */
-import { CancellationScope, setCurrentDetails, sleep, upsertSearchAttributes } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  setCurrentDetails,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { SearchAttributeName } from '../contract/names.js';
-import type { RunPhase } from '../contract/run.js';
+import type { Limits } from '../contract/limits.js';
+import type { RunPhase, RunUsage } from '../contract/run.js';
+import { openAwaits } from './awaits.js';
+import { treeLimits, treeUsage } from './budget.js';
 import type { Run } from './run-state.js';
 
 /** The server takes 400 bytes of summary; a character has at most 4. */
@@ -24,6 +33,8 @@ export function setPhase(run: Run, phase: RunPhase): void {
 export interface RunPage {
   /** Brings the UI up to date. Called before each wait, so that one workflow task writes at most one upsert. */
   show(): void;
+  /** Only the details, which cost nothing. */
+  refresh(): void;
   /** The run is at its end: shows it, and nothing after it. */
   close(): void;
 }
@@ -72,6 +83,7 @@ export function createRunPage(run: Run): RunPage {
 
   return {
     show,
+    refresh: () => setCurrentDetails(details(run)),
     close() {
       later?.cancel();
       setCurrentDetails(details(run));
@@ -114,9 +126,26 @@ function details(run: Run): string {
     '',
     `- run \`${run.handle.run_id}\`${run.handle.thread_id === undefined ? '' : `, thread \`${run.handle.thread_id}\``}`,
     `- steps ${of(steps, limits.max_steps)}, tool calls ${of(usage.tool_calls, limits.max_tool_calls)}, tokens ${of(usage.total_tokens, limits.max_tokens)}`,
+    ...(Object.keys(treeLimits(run)).length === 0 && run.tree.settled.model_calls === 0
+      ? []
+      : [treeLine(treeUsage(run), treeLimits(run))]),
     `- log: ${run.log.events.length} events (query \`read_log\`, or \`perdure inspect ${run.handle.run_id}\`)`,
   ];
   if (run.pinned) lines.push(`- model \`${run.pinned.spec.model.model}\` (profile ${run.pinned.spec.model.profile})`);
+  for (const entry of openAwaits(run)) {
+    const about = entry.question ?? entry.calls.map((call) => `\`${call.name} ${call.arguments}\``).join(', ');
+    const digest = entry.digest === undefined ? '' : `, digest \`${entry.digest}\``;
+    lines.push(
+      `- **waits** \`${entry.await_id}\` (${entry.kind}${digest}): ${clip(about, 500)}; see \`perdure answer ${run.handle.run_id}\``,
+    );
+  }
+  for (const child of run.paused_children) lines.push(`- child ${link(child)} waits for people`);
+  if (run.handle.parent_run_id !== undefined) {
+    lines.push(`- parent ${link(run.handle.parent_run_id)}, root ${link(run.handle.root_run_id)}`);
+  }
+  for (const event of run.log.events) {
+    if (event.type === 'agent_run_started') lines.push(`- child ${event.link.agent_id} ${link(event.link.run_id)}`);
+  }
   lines.push('', `**Input** ${clip(inputText(run), 200)}`);
   if (run.cancellation) {
     const note = run.cancellation.note === undefined ? '' : `: ${clip(run.cancellation.note)}`;
@@ -133,6 +162,21 @@ function details(run: Run): string {
   }
   // The UI's frame is a line too short: the last one is never seen.
   return [...lines, '', '\u00a0'].join('\n');
+}
+
+function treeLine(usage: RunUsage, limits: Limits): string {
+  const of = (used: number, maximum: number | undefined) =>
+    maximum === undefined ? `${used}` : `${used} of ${maximum}`;
+  const cost =
+    usage.cost_usd === undefined
+      ? ''
+      : `, ${of(Math.round(usage.cost_usd * 10_000) / 10_000, limits.max_cost_usd)} USD`;
+  return `- tree: steps ${of(usage.steps ?? 0, limits.max_steps)}, tool calls ${of(usage.tool_calls, limits.max_tool_calls)}, tokens ${of(usage.total_tokens, limits.max_tokens)}, children ${of(usage.children ?? 0, limits.max_children)}${cost}`;
+}
+
+/** Opens the run in the UI. */
+function link(runId: string): string {
+  return `[${runId}](/namespaces/${workflowInfo().namespace}/workflows/${encodeURIComponent(runId)})`;
 }
 
 /** The server takes 20,000 bytes of details. */

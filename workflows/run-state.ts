@@ -3,16 +3,22 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { AgentSpec } from '../contract/agent-spec.js';
 import { digestOf, EMPTY_DIGEST } from '../contract/digest.js';
 import type { DurableEvent } from '../contract/events.js';
+import type { ChildAwaitChange, ChildAwaitNotice } from '../contract/awaits.js';
 import type { LimitName } from '../contract/limits.js';
-import type { Cancellation, RunHandle, RunInput, RunPhase, RunRequest, RunUsage } from '../contract/run.js';
+import type { Cancellation, ParentRun, RunHandle, RunInput, RunPhase, RunRequest, RunUsage } from '../contract/run.js';
 import { NO_USAGE } from '../contract/snapshot.js';
+import type { Await } from './awaits.js';
+import type { Tree } from './budget.js';
 import { createLiveBuffer } from './live-buffer.js';
 import type { LiveBuffer } from './live-buffer.js';
 import { createRunLog } from './run-log.js';
 import type { RunLog } from './run-log.js';
+import type { Batch } from './tool-batch.js';
 
 /** A limit that says stop: what the synthesis pass is told, and the log. */
 export interface Stop {
+  /** `run` if absent. */
+  scope?: 'run' | 'tree';
   limit: LimitName;
   maximum: number;
   used: number;
@@ -49,6 +55,28 @@ export interface Run {
   deadline_passed: boolean;
   /** Stops what is being waited for: a model call, the tools of a batch. */
   readonly interruptible: Set<() => void>;
+  /** All pauses of this run, open and over. */
+  readonly awaits: Await[];
+  /** The ids of updates that were taken: the same one, sent again after continue-as-new, is not a second answer. */
+  readonly taken: string[];
+  /** The pauses whose end is being waited for: one timer each, however many calls wait. */
+  readonly expiring: Map<string, Promise<void>>;
+  /** How many model calls, tools and children are running. */
+  working: number;
+  /** Notices of children, not yet noted. */
+  readonly inbox: ChildAwaitNotice[];
+  /** Pauses that the parent is to be told of, and signals to it that are on their way. */
+  readonly outbox: ChildAwaitChange[];
+  sending: number;
+  /** Open pauses below, by the child through which they were told. */
+  readonly child_awaits: Map<string, ChildAwaitChange[]>;
+  /** Children that have nothing to do but wait for people. */
+  readonly paused_children: Set<string>;
+  paused_ms: number;
+  paused_at: number | undefined;
+  readonly tree: Tree;
+  /** The calls of the step that is being executed. */
+  batch: Batch | undefined;
 }
 
 /** Version history: 1 first shape. */
@@ -63,7 +91,15 @@ export interface CarriedRun {
   sent: { length: number; digest: string };
   /** Absent: 0. */
   live_next?: number;
+  awaits?: Await[];
+  taken?: string[];
+  paused_ms?: number;
+  paused_at?: number;
+  tree?: Tree;
+  batch?: Batch;
 }
+
+const TAKEN_KEPT = 200;
 
 export function pin(request: RunRequest, spec: AgentSpec): Pinned {
   return { request, spec, spec_digest: digestOf(JSON.stringify(spec)) };
@@ -81,6 +117,12 @@ export function resumeRun(carried: CarriedRun): Run {
   run.phase = carried.phase;
   run.pinned = carried.pinned;
   run.sent = carried.sent;
+  run.awaits.push(...(carried.awaits ?? []));
+  run.taken.push(...(carried.taken ?? []));
+  run.paused_ms = carried.paused_ms ?? 0;
+  run.paused_at = carried.paused_at;
+  if (carried.tree !== undefined) Object.assign(run.tree, carried.tree);
+  run.batch = carried.batch;
   return run;
 }
 
@@ -95,6 +137,12 @@ export function carry(run: Run, pinned: Pinned): CarriedRun {
     pinned,
     sent: run.sent,
     live_next: run.live.next(),
+    awaits: run.awaits,
+    taken: run.taken.slice(-TAKEN_KEPT),
+    paused_ms: run.paused_ms,
+    ...(run.paused_at === undefined ? {} : { paused_at: run.paused_at }),
+    tree: run.tree,
+    ...(run.batch === undefined ? {} : { batch: run.batch }),
   };
 }
 
@@ -121,6 +169,19 @@ function assemble(handle: RunHandle, events: DurableEvent[], startedAt: number, 
     cancellation: undefined,
     deadline_passed: false,
     interruptible: new Set(),
+    awaits: [],
+    taken: [],
+    expiring: new Map(),
+    working: 0,
+    inbox: [],
+    outbox: [],
+    sending: 0,
+    child_awaits: new Map(),
+    paused_children: new Set(),
+    paused_ms: 0,
+    paused_at: undefined,
+    tree: { leases: {}, settled: { ...NO_USAGE } },
+    batch: undefined,
   };
 }
 
@@ -128,10 +189,12 @@ function assemble(handle: RunHandle, events: DurableEvent[], startedAt: number, 
 function handleOf(raw: unknown): RunHandle {
   const given = typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>) : {};
   const runId = workflowInfo().workflowId;
+  const parent = workflowInfo().parent === undefined ? undefined : (given['parent'] as ParentRun | undefined);
   return {
     run_id: runId,
     agent_id: typeof given['agent_id'] === 'string' ? given['agent_id'] : 'unknown.agent',
-    root_run_id: runId,
+    root_run_id: parent?.root_run_id ?? runId,
+    ...(parent === undefined ? {} : { parent_run_id: parent.run_id, parent_tool_call_id: parent.tool_call_id }),
     ...(typeof given['thread_id'] === 'string' ? { thread_id: given['thread_id'] } : {}),
   };
 }

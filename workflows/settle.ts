@@ -14,7 +14,12 @@ export function interrupt(run: Run): void {
   for (const stop of run.interruptible) stop();
 }
 
-export async function settle<T>(run: Run, start: () => Promise<T>): Promise<Settled<T>> {
+/** `patience` bounds the wait after an interrupt; a child run bounds itself, so its parent waits for its end. */
+export async function settle<T>(
+  run: Run,
+  start: () => Promise<T>,
+  patience: 'bounded' | 'unbounded' = 'bounded',
+): Promise<Settled<T>> {
   const scope = new CancellationScope();
   let settled: Settled<T> | undefined;
   let interrupted = false;
@@ -23,6 +28,7 @@ export async function settle<T>(run: Run, start: () => Promise<T>): Promise<Sett
     scope.cancel();
   };
   run.interruptible.add(stop);
+  run.working += 1;
   try {
     scope.run(start).then(
       (value) => (settled = { state: 'done', value }),
@@ -30,13 +36,15 @@ export async function settle<T>(run: Run, start: () => Promise<T>): Promise<Sett
     );
     if (run.cancellation !== undefined) stop();
     await condition(() => settled !== undefined || interrupted);
+    if (settled === undefined && patience === 'unbounded') await condition(() => settled !== undefined);
     if (settled === undefined) {
       const runtime = run.pinned?.spec.runtime;
-      const patience = (runtime?.cancel_grace_ms ?? 0) + (runtime?.heartbeat_timeout_ms ?? 0) + MARGIN_MS;
-      await condition(() => settled !== undefined, patience, { summary: 'waiting for canceled work to stop' });
+      const limit = (runtime?.cancel_grace_ms ?? 0) + (runtime?.heartbeat_timeout_ms ?? 0) + MARGIN_MS;
+      await condition(() => settled !== undefined, limit, { summary: 'waiting for canceled work to stop' });
     }
     return settled ?? { state: 'abandoned' };
   } finally {
     run.interruptible.delete(stop);
+    run.working -= 1;
   }
 }

@@ -1,21 +1,56 @@
 /**
- * A batch of tool calls: admitted whole or refused whole, run in parallel, and every call gets exactly one
- * `tool_result`, whatever happens to it.
+ * A batch of tool calls: admitted whole or refused whole, run in parallel (activities, children and pauses in one
+ * race), and every call gets exactly one `tool_result`, whatever happens to it.
  */
-import { ActivityCancellationType, ActivityFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
+import { condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { CallToolResult, RunActivities } from '../contract/activities.js';
+import type { ClientToolResult } from '../contract/awaits.js';
+import type { RunLink } from '../contract/run.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
-import { stopBeforeBatch, stopText } from './caps.js';
+import { INLINE_LIMIT_BYTES } from '../contract/sizes.js';
+import { admitBatch, askPeople } from './admit-batch.js';
+import { resolved } from './awaits.js';
+import type { Await } from './awaits.js';
+import { returnLease } from './budget.js';
+import { runChild } from './child-run.js';
+import { isPaused } from './clock.js';
 import type { RequestedCall, Step } from './model-step.js';
 import { failureOf } from './run-failure.js';
-import { setPhase, summary } from './run-page.js';
 import type { RunPage } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
+import { failedCall, runTool } from './run-tool.js';
 import { settle } from './settle.js';
+import { stoppedFailure } from './stopped-failure.js';
 
-/** Above the tool's own timeout, which the activity enforces: this one only catches a worker that is stuck. */
-const TIMEOUT_MARGIN_MS = 10_000;
+/** A call and what was decided about it; carried when the run continues as new in the middle of a pause. */
+export interface BatchCall extends RequestedCall {
+  /** It is answered with this and not made. */
+  failure?: ToolFailure;
+  needs_approval?: boolean;
+  /** The pause for its approval. */
+  approval?: string;
+  /** The pause for its answer. */
+  await_id?: string;
+  prompt?: string;
+  concurrency_key?: string;
+  started?: boolean;
+  closed?: boolean;
+}
+
+export interface Batch {
+  step: Step;
+  calls: BatchCall[];
+  /** Of its tools, as the workers measured them. */
+  slowest_ms?: number;
+  /** Its pause has continued as new: what is left of it costs nothing more. */
+  continued?: boolean;
+}
+
+/** A pause longer than this continues as new, once, so that it resumes on new code with a short history. */
+const LONG_PAUSE_MS = 600_000;
+
+const MOST_BYTES_PER_CHARACTER = 3;
 
 /** The limit that refused the batch, if one did. */
 export async function runBatch(
@@ -23,10 +58,11 @@ export async function runBatch(
   pinned: Pinned,
   page: RunPage,
   step: Step,
-  calls: RequestedCall[],
+  requested: RequestedCall[],
+  continueLater: () => Promise<void>,
 ): Promise<Stop | undefined> {
-  const catalogue = new Map(pinned.spec.tools.map((tool) => [tool.tool_id, tool]));
-  for (const call of calls) {
+  const catalogue = catalogueOf(pinned);
+  for (const call of requested) {
     run.log.append({
       type: 'tool_requested',
       ...idsOf(step, call, catalogue),
@@ -35,125 +71,204 @@ export async function runBatch(
       ...(call.provider_meta === undefined ? {} : { provider_meta: call.provider_meta }),
     });
   }
-  const known = calls.filter((call) => catalogue.has(call.name));
-  const stop = stopBeforeBatch(run, known.length);
+  const { calls, stop } = await admitBatch(run, pinned, step, requested);
   if (stop !== undefined) {
-    const refusal = toolFailure('capped', `The call was not made: the batch would exceed ${stopText(stop)}.`);
-    for (const call of calls) closeCall(run, step, call, catalogue, failed(refusal));
+    for (const call of calls) closeCall(run, step, call, catalogue, failedCall(call.failure as ToolFailure));
     return stop;
   }
-
-  if (known.length > 0) setPhase(run, 'executing_tools');
-  run.counters.usage.tool_calls += known.length;
-  for (const call of known) {
+  const open = calls.filter((call) => call.failure === undefined);
+  for (const call of open) {
+    if (call.approval !== undefined || call.await_id !== undefined) continue;
     const { timeout_ms } = catalogue.get(call.name) as ToolSpec;
     run.log.append({ type: 'tool_scheduled', ...idsOf(step, call, catalogue), timeout_ms });
   }
-  page.show();
-  const slowest = { ms: 0 };
-  const successes = await Promise.all(
-    calls.map(async (call) => {
-      const tool = catalogue.get(call.name);
-      const result =
-        tool === undefined
-          ? failed(unavailable(call, catalogue))
-          : await runTool(run, pinned, step, call, tool, slowest);
-      closeCall(run, step, call, catalogue, result);
-      return result.failure === undefined;
-    }),
-  );
-  run.worked_ms += slowest.ms;
-  run.counters.consecutive_failed = successes.includes(true) ? 0 : run.counters.consecutive_failed + 1;
+  run.batch = { step, calls };
+  await finishBatch(run, pinned, page, continueLater);
   return undefined;
 }
 
-async function runTool(
+/** Runs what is open of the batch, also after a continue-as-new. */
+export async function finishBatch(
+  run: Run,
+  pinned: Pinned,
+  page: RunPage,
+  continueLater: () => Promise<void>,
+): Promise<void> {
+  const { batch } = run;
+  if (batch === undefined) return;
+  const { step, calls } = batch;
+  const catalogue = catalogueOf(pinned);
+  page.show();
+  const turns = new Map<string, Promise<unknown>>();
+  let finished = false;
+  const all = Promise.all(
+    calls
+      .filter((call) => call.closed !== true)
+      .map(async (call) => {
+        const result = await settleCall(run, pinned, step, call, catalogue, turns).catch((error: unknown) =>
+          failedCall(toolFailure('internal', failureOf(error).debug_message)),
+        );
+        returnLease(run, call.tool_call_id);
+        closeCall(run, step, call, catalogue, result);
+        page.refresh();
+      }),
+  ).then(() => (finished = true));
+  if (calls.some((call) => call.approval !== undefined || call.await_id !== undefined)) {
+    await waitOutPauses(run, pinned, batch, () => finished, continueLater);
+  }
+  await all;
+  run.worked_ms += batch.slowest_ms ?? 0;
+  const failures = calls.filter((call) => call.failure !== undefined).length;
+  run.counters.consecutive_failed = failures < calls.length ? 0 : run.counters.consecutive_failed + 1;
+  run.batch = undefined;
+}
+
+/** A pause that lasts continues as new, once nothing else is open: a child or a tool would be lost. */
+async function waitOutPauses(
+  run: Run,
+  { spec }: Pinned,
+  batch: Batch,
+  isFinished: () => boolean,
+  continueLater: () => Promise<void>,
+): Promise<void> {
+  const onlyPeople = () => isPaused(run) && run.working === 0 && !run.deadline_passed;
+  while (!isFinished()) {
+    await condition(() => isFinished() || onlyPeople());
+    if (isFinished()) return;
+    const goesOn = () => isFinished() || !onlyPeople();
+    if (batch.continued === true) {
+      await condition(() => goesOn() || workflowInfo().continueAsNewSuggested);
+    } else {
+      await condition(goesOn, spec.runtime.long_pause_ms ?? LONG_PAUSE_MS, { summary: 'a long pause' });
+    }
+    if (goesOn()) continue;
+    batch.continued = true;
+    await continueLater();
+  }
+}
+
+async function settleCall(
   run: Run,
   pinned: Pinned,
   step: Step,
-  call: RequestedCall,
-  tool: ToolSpec,
-  slowest: { ms: number },
+  call: BatchCall,
+  catalogue: Map<string, ToolSpec>,
+  turns: Map<string, Promise<unknown>>,
 ): Promise<CallToolResult> {
-  const { runtime } = pinned.spec;
-  const started = Date.now();
-  const { callTool } = proxyActivities<RunActivities>({
-    startToCloseTimeout: tool.timeout_ms + TIMEOUT_MARGIN_MS,
-    heartbeatTimeout: runtime.heartbeat_timeout_ms,
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { maximumAttempts: tool.max_attempts, initialInterval: 500, maximumInterval: 10_000 },
-    summary: summary(`${tool.tool_id} ${call.arguments}`),
+  const tool = catalogue.get(call.name);
+  if (call.failure !== undefined || tool === undefined) {
+    return failedCall(call.failure ?? toolFailure('unavailable', `There is no tool "${call.name}".`));
+  }
+  if (call.approval !== undefined) {
+    const denial = await approved(run, entryOf(run, call.approval));
+    if (denial !== undefined) return failedCall(denial);
+    // After a continue-as-new the question is there already.
+    if (tool.kind === 'client' || tool.kind === 'clarification') {
+      if (call.await_id === undefined) askPeople(run, pinned, step, [call], tool.kind);
+    } else run.log.append({ type: 'tool_scheduled', ...idsOf(step, call, catalogue), timeout_ms: tool.timeout_ms });
+  }
+  if (call.await_id !== undefined) return answered(run, call, entryOf(run, call.await_id));
+  return inTurn(turns, call.concurrency_key, () => {
+    if (run.cancellation !== undefined || run.deadline_passed) return Promise.resolve(failedCall(stoppedFailure(run)));
+    return tool.kind === 'agent' ? runChild(run, pinned, step, call, tool) : runTool(run, pinned, step, call, tool);
   });
-  const settled = await settle(run, () =>
-    callTool({
-      run: run.handle,
-      step_id: step.id,
-      tool_call_id: call.tool_call_id,
-      tool_id: tool.tool_id,
-      arguments: call.arguments,
-      signal_live: runtime.signal_live,
-    }),
+}
+
+/** One after another, where the key is the same. */
+async function inTurn<T>(
+  turns: Map<string, Promise<unknown>>,
+  key: string | undefined,
+  effect: () => Promise<T>,
+): Promise<T> {
+  if (key === undefined) return effect();
+  const before = turns.get(key);
+  const mine = (async () => {
+    await before;
+    return effect();
+  })();
+  turns.set(
+    key,
+    mine.catch(() => {}),
   );
-  if (settled.state === 'done') {
-    const { value } = settled;
-    slowest.ms = Math.max(slowest.ms, value.duration_ms);
-    // The activity only knows that it was told to stop; the run knows why.
-    const isOverTime = value.failure?.kind === 'canceled' && run.cancellation === undefined && run.deadline_passed;
-    return isOverTime ? { ...value, failure: stoppedFailure(run), content: failureText(stoppedFailure(run)) } : value;
+  return mine;
+}
+
+function entryOf(run: Run, awaitId: string): Await {
+  const entry = run.awaits.find((candidate) => candidate.await_id === awaitId);
+  if (entry === undefined) throw new Error(`there is no pause ${awaitId} in run ${run.handle.run_id}`);
+  return entry;
+}
+
+async function approved(run: Run, entry: Await): Promise<ToolFailure | undefined> {
+  await resolved(run, entry);
+  if (entry.resolution === 'approved') return undefined;
+  if (entry.resolution === 'expired') return toolFailure('expired', 'Nobody approved the call in time.');
+  if (entry.resolution === 'canceled') return stoppedFailure(run);
+  const note = entry.answer === undefined ? '' : ` They said: ${entry.answer}`;
+  return toolFailure('denied', `A person denied this call.${note}`);
+}
+
+async function answered(run: Run, call: BatchCall, entry: Await): Promise<CallToolResult> {
+  await resolved(run, entry);
+  const duration = Date.now() - (entry.opened_at ?? Date.now());
+  const given = entry.results[call.tool_call_id];
+  if (entry.kind === 'clarification' && entry.resolution === 'answered') return said(run, entry.answer ?? '', duration);
+  if (given !== undefined) return fromClient(run, given, duration);
+  if (entry.resolution === 'expired') {
+    const whom = entry.kind === 'clarification' ? 'The user did not answer' : 'The caller did not give a result';
+    return failedCall(toolFailure('expired', `${whom} in time.`), duration);
   }
-  const stopped = run.cancellation !== undefined || run.deadline_passed;
-  const why = stopped || settled.state === 'abandoned' ? stoppedFailure(run) : lostFailure(tool, settled.error);
-  return failed(why, Date.now() - started);
+  return failedCall(stoppedFailure(run), duration);
 }
 
-function stoppedFailure(run: Run): ToolFailure {
-  return run.cancellation !== undefined
-    ? toolFailure('canceled', `The run was canceled (${run.cancellation.reason}) while this call was running.`)
-    : toolFailure('timeout', 'The time budget of the run was used up while this call was running.');
-}
-
-/** The activity returns its failures; what is thrown is a worker that never answered. */
-function lostFailure(tool: ToolSpec, error: unknown): ToolFailure {
-  const cause = error instanceof ActivityFailure ? error.cause : error;
-  if (!(cause instanceof TimeoutFailure)) return toolFailure('internal', failureOf(error).debug_message);
-  if (tool.idempotent) {
-    const timeout = `${tool.tool_id} gave no answer in ${tool.max_attempts} attempts (${cause.timeoutType}).`;
-    return toolFailure('timeout', timeout);
-  }
-  return toolFailure(
-    'outcome_unknown',
-    `The worker that ran ${tool.tool_id} was lost (${cause.timeoutType}); the call may or may not have taken effect, and it is not safe to repeat. Check before you call it again.`,
+/** What a person or the caller gave, trimmed like any tool's output if it is large. */
+async function said(run: Run, text: string, duration_ms: number): Promise<CallToolResult> {
+  const rest = { duration_ms, attempts: 1, progress: [], retries: [] };
+  if (text.length <= INLINE_LIMIT_BYTES / MOST_BYTES_PER_CHARACTER) return { content: text, ...rest };
+  const { keepOutput } = proxyActivities<RunActivities>({
+    startToCloseTimeout: 30_000,
+    retry: { maximumAttempts: 3 },
+    summary: 'keep a large answer',
+  });
+  const settled = await settle(run, () => keepOutput({ run: run.handle, text }));
+  if (settled.state === 'done') return { ...settled.value, ...rest };
+  const stopped = run.cancellation !== undefined || run.deadline_passed || settled.state === 'abandoned';
+  return failedCall(
+    stopped ? stoppedFailure(run) : toolFailure('internal', failureOf(settled.error).debug_message),
+    duration_ms,
   );
 }
 
-function unavailable(call: RequestedCall, catalogue: Map<string, ToolSpec>): ToolFailure {
-  const names = [...catalogue.keys()].join(', ');
-  return toolFailure(
-    'unavailable',
-    `There is no tool "${call.name}". ${names === '' ? 'There are no tools.' : `Tools: ${names}.`}`,
+async function fromClient(
+  run: Run,
+  { status, output, runtime_ms }: ClientToolResult,
+  waited: number,
+): Promise<CallToolResult> {
+  const text = output === undefined ? '' : typeof output === 'string' ? output : JSON.stringify(output);
+  const duration = runtime_ms === undefined ? waited : Math.round(runtime_ms);
+  if (status === 'success') return said(run, text, duration);
+  const kind = status === 'declined' ? 'denied' : 'internal';
+  return failedCall(
+    toolFailure(
+      kind,
+      text.trim() === ''
+        ? `The caller ${status === 'declined' ? 'declined the call' : 'reported an error'}.`
+        : text.slice(0, INLINE_LIMIT_BYTES / MOST_BYTES_PER_CHARACTER),
+    ),
+    duration,
   );
-}
-
-/** Without a duration it was never tried. */
-function failed(failure: ToolFailure, duration_ms?: number): CallToolResult {
-  return {
-    content: failureText(failure),
-    failure,
-    duration_ms: duration_ms ?? 0,
-    attempts: duration_ms === undefined ? 0 : 1,
-    progress: [],
-    retries: [],
-  };
 }
 
 function closeCall(
   run: Run,
   step: Step,
-  call: RequestedCall,
+  call: BatchCall,
   catalogue: Map<string, ToolSpec>,
-  result: CallToolResult,
+  result: CallToolResult & { link?: RunLink },
 ): void {
   const ids = idsOf(step, call, catalogue);
+  call.closed = true;
+  if (result.failure !== undefined) call.failure = result.failure;
   for (const note of result.progress) run.log.append({ type: 'tool_progress', ...ids, ...note });
   result.retries.forEach((reason, index) => {
     const attempt = index + 2;
@@ -161,17 +276,22 @@ function closeCall(
   });
   const outcome = {
     name: call.name,
-    content: result.content,
+    content: result.failure !== undefined && result.content === '' ? failureText(result.failure) : result.content,
     ...(result.output_ref === undefined ? {} : { output_ref: result.output_ref }),
     ...(result.trimmed === undefined ? {} : { trimmed: result.trimmed }),
     duration_ms: result.duration_ms,
     attempts: result.attempts,
+    ...(result.link === undefined ? {} : { link: result.link }),
   };
   run.log.append(
     result.failure === undefined
       ? { type: 'tool_result', ...ids, status: 'success', ...outcome }
       : { type: 'tool_result', ...ids, status: 'error', failure: result.failure, ...outcome },
   );
+}
+
+function catalogueOf(pinned: Pinned): Map<string, ToolSpec> {
+  return new Map(pinned.spec.tools.map((tool) => [tool.tool_id, tool]));
 }
 
 function idsOf(step: Step, call: RequestedCall, catalogue: Map<string, ToolSpec>) {

@@ -1,0 +1,78 @@
+/** A tool as an activity. */
+import { ActivityCancellationType, ActivityFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
+import type { CallToolResult, RunActivities } from '../contract/activities.js';
+import { failureText, toolFailure } from '../contract/tool-failure.js';
+import type { ToolFailure, ToolSpec } from '../contract/tools.js';
+import type { RequestedCall, Step } from './model-step.js';
+import { failureOf } from './run-failure.js';
+import { summary } from './run-page.js';
+import type { Pinned, Run } from './run-state.js';
+import { settle } from './settle.js';
+import { stoppedFailure } from './stopped-failure.js';
+
+/** Above the tool's own timeout, which the activity enforces: this one only catches a worker that is stuck. */
+const TIMEOUT_MARGIN_MS = 10_000;
+
+export async function runTool(
+  run: Run,
+  pinned: Pinned,
+  step: Step,
+  call: RequestedCall,
+  tool: ToolSpec,
+): Promise<CallToolResult> {
+  const { runtime } = pinned.spec;
+  const started = Date.now();
+  const { callTool } = proxyActivities<RunActivities>({
+    startToCloseTimeout: tool.timeout_ms + TIMEOUT_MARGIN_MS,
+    heartbeatTimeout: runtime.heartbeat_timeout_ms,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { maximumAttempts: tool.max_attempts, initialInterval: 500, maximumInterval: 10_000 },
+    summary: summary(`${tool.tool_id} ${call.arguments}`),
+  });
+  const settled = await settle(run, () =>
+    callTool({
+      run: run.handle,
+      step_id: step.id,
+      tool_call_id: call.tool_call_id,
+      tool_id: tool.tool_id,
+      arguments: call.arguments,
+      signal_live: runtime.signal_live,
+    }),
+  );
+  if (settled.state === 'done') {
+    const { value } = settled;
+    if (run.batch !== undefined) run.batch.slowest_ms = Math.max(run.batch.slowest_ms ?? 0, value.duration_ms);
+    // The activity only knows that it was told to stop; the run knows why.
+    const isOverTime = value.failure?.kind === 'canceled' && run.cancellation === undefined && run.deadline_passed;
+    return isOverTime ? { ...value, failure: stoppedFailure(run), content: failureText(stoppedFailure(run)) } : value;
+  }
+  const stopped = run.cancellation !== undefined || run.deadline_passed;
+  const why = stopped || settled.state === 'abandoned' ? stoppedFailure(run) : lostFailure(tool, settled.error);
+  return failedCall(why, Date.now() - started);
+}
+
+/** Without a duration it was never tried. */
+export function failedCall(failure: ToolFailure, duration_ms?: number): CallToolResult {
+  return {
+    content: failureText(failure),
+    failure,
+    duration_ms: duration_ms ?? 0,
+    attempts: duration_ms === undefined ? 0 : 1,
+    progress: [],
+    retries: [],
+  };
+}
+
+/** The activity returns its failures; what is thrown is a worker that never answered. */
+function lostFailure(tool: ToolSpec, error: unknown): ToolFailure {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (!(cause instanceof TimeoutFailure)) return toolFailure('internal', failureOf(error).debug_message);
+  if (tool.idempotent) {
+    const timeout = `${tool.tool_id} gave no answer in ${tool.max_attempts} attempts (${cause.timeoutType}).`;
+    return toolFailure('timeout', timeout);
+  }
+  return toolFailure(
+    'outcome_unknown',
+    `The worker that ran ${tool.tool_id} was lost (${cause.timeoutType}); the call may or may not have taken effect, and it is not safe to repeat. Check before you call it again.`,
+  );
+}
