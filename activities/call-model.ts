@@ -74,7 +74,7 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
 }
 
 /** Ends with the stream, or as soon as the signal aborts: a vendor's SDK that ignores it is left behind. */
-async function readStream(
+export async function readStream(
   provider: ModelProvider,
   request: ModelRequest,
   signal: AbortSignal,
@@ -103,7 +103,7 @@ async function readStream(
   ]);
 }
 
-function providerOf(registry: Registry, spec: AgentSpec): ModelProvider {
+export function providerOf(registry: Registry, spec: AgentSpec): ModelProvider {
   const profile = registry.models.get(spec.model.profile);
   if (profile !== undefined) return profile.provider;
   throw new PerdureError(
@@ -112,7 +112,12 @@ function providerOf(registry: Registry, spec: AgentSpec): ModelProvider {
   );
 }
 
-function toRequest(input: CallModelInput, spec: AgentSpec, messages: BaseMessage[], attempt: number): ModelRequest {
+export function toRequest(
+  input: CallModelInput,
+  spec: AgentSpec,
+  messages: BaseMessage[],
+  attempt: number,
+): ModelRequest {
   const planning = input.pass === 'planning';
   return {
     model: spec.model.model,

@@ -18,6 +18,7 @@ import { ToolError, isToolError } from '../kit/tool-error.js';
 import { isCancelRequested, startHeartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import type { LiveDependencies } from './live-line.js';
+import { InvalidCall, parseArguments } from './parse-arguments.js';
 import { readOutputSpec, readOutputTool } from './read-output.js';
 import { toToolOutput } from './tool-output.js';
 import type { ToolOutput } from './tool-output.js';
@@ -128,22 +129,6 @@ function find(registry: Registry, toolId: string): RegisteredTool | undefined {
   return toolId === READ_OUTPUT_TOOL ? { tool: readOutputTool, spec: readOutputSpec } : registry.tools.get(toolId);
 }
 
-async function parseArguments(known: RegisteredTool, text: string): Promise<unknown> {
-  let json: unknown;
-  try {
-    json = text.trim() === '' ? {} : JSON.parse(text);
-  } catch (error) {
-    throw invalidCall(
-      `The arguments are not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
-      [],
-    );
-  }
-  const parsed = await known.tool.options.input.safeParseAsync(json);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
-  throw invalidCall(`The arguments do not fit the schema of ${known.spec.tool_id}.`, issues);
-}
-
 async function checkOutput(known: RegisteredTool, value: unknown): Promise<Parameters<typeof toToolOutput>[0]> {
   const { output } = known.tool.options;
   if (output === undefined) return value as Parameters<typeof toToolOutput>[0];
@@ -186,18 +171,6 @@ function abortedError(context: Context, timeout: AbortSignal, known: RegisteredT
         'outcome_unknown',
         `The worker was shut down while ${tool_id} ran; it may or may not have taken effect${detail}.`,
       );
-}
-
-class InvalidCall extends ToolError {
-  readonly issues: ToolFailure['issues'];
-  constructor(message: string, issues: ToolFailure['issues']) {
-    super('invalid_call', message);
-    this.issues = issues;
-  }
-}
-
-function invalidCall(message: string, issues: ToolFailure['issues']): InvalidCall {
-  return new InvalidCall(message, issues);
 }
 
 function toFailure(error: unknown, toolId: string): ToolFailure {

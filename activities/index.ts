@@ -6,11 +6,15 @@ import type { SearchAttributeName } from '../contract/names.js';
 import type { Registry } from '../kit/registry.js';
 import type { LiveChannel } from '../live/channel.js';
 import type { SignalPublishing } from '../live/signal-publisher.js';
+import { admitCalls } from './admit-calls.js';
 import { callModel } from './call-model.js';
+import { callPlanner } from './call-planner.js';
 import { callTool } from './call-tool.js';
 import { toApplicationFailure } from './classify-failure.js';
 import { createContextCache } from './context-cache.js';
+import { finalizeChild } from './finalize-child.js';
 import { resolveRun } from './resolve-run.js';
+import { toToolOutput } from './tool-output.js';
 
 export interface ActivityDependencies {
   registry: Registry;
@@ -36,6 +40,16 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
     callTool: (input) =>
       explained(`${input.tool_id} (${input.tool_call_id}) of run`, input.run.run_id, () =>
         callTool(dependencies, input),
+      ),
+    admitCalls: (input) =>
+      explained('admitting calls of run', input.run.run_id, () => admitCalls(dependencies.registry, input)),
+    finalizeChild: (input) =>
+      explained(`finalizing ${input.tool_id} of run`, input.run.run_id, () => finalizeChild(dependencies, input)),
+    keepOutput: (input) =>
+      explained('keeping an answer of run', input.run.run_id, () => toToolOutput(input.text, dependencies.artefacts)),
+    callPlanner: (input) =>
+      explained(`planning ${input.step_id} of run`, input.run.run_id, () =>
+        callPlanner({ ...dependencies, contexts }, input),
       ),
     async confirmCancel({ run_id, workflow_run_id }) {
       await Context.current().client.workflow.getHandle(run_id, workflow_run_id).cancel();

@@ -8,6 +8,10 @@ import type { SearchAttributeName } from '../contract/names.js';
 import { checkRequest } from '../contract/check-request.js';
 import type { RunRequest } from '../contract/run.js';
 import type { Registry, RegisteredAgent } from '../kit/registry.js';
+import { clientToolId } from '../contract/ids.js';
+import { decide } from '../contract/policy.js';
+import type { ToolSpec } from '../contract/tools.js';
+import { askClarificationSpec } from './ask-clarification.js';
 import { readOutputSpec } from './read-output.js';
 
 export interface ResolveDependencies {
@@ -17,6 +21,12 @@ export interface ResolveDependencies {
 
 export function resolveRun({ registry, searchAttributes }: ResolveDependencies, input: ResolveRunInput): ResolvedRun {
   const request = checkRequest(input.request);
+  if (request.parent !== undefined && input.is_child !== true) {
+    throw new PerdureError(
+      'invalid_request',
+      'parent: is set by the runtime when an agent is used as a tool; a root run has none',
+    );
+  }
   const agent = registry.agents.get(request.agent_id);
   if (agent === undefined) {
     const known = [...registry.agents.keys()].join(', ');
@@ -38,6 +48,13 @@ function pinAgent(
     const known = [...registry.models.keys()].join(', ');
     throw new PerdureError('unknown_profile', `model profile "${profileName}" is not configured; there are: ${known}`);
   }
+  const policies = [
+    ...(request.parent?.policies ?? []),
+    agent.policy,
+    ...(request.policy === undefined ? [] : [request.policy]),
+  ];
+  const tools = catalogue(agent, request);
+  const isDenied = (tool: ToolSpec) => decide(policies, tool.tool_id).decision === 'deny';
   return {
     version: AGENT_SPEC_VERSION,
     agent_id: options.agent_id,
@@ -48,14 +65,46 @@ function pinAgent(
       provider: profile.provider.name,
       model: profile.model,
       parameters: profile.parameters ?? {},
+      ...(profile.price === undefined ? {} : { price: profile.price }),
+      ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
     },
-    // Whoever has tools can get an output that was trimmed, and must be able to read on.
-    tools: agent.tools.length === 0 ? [] : [...agent.tools, readOutputSpec],
+    // What the model is shown is what is enforced.
+    tools: tools.filter((tool) => !isDenied(tool)),
+    denied_tools: tools.filter(isDenied).map((tool) => tool.tool_id),
+    policies: policies.map(({ allow, deny, approve }) => ({
+      allow: allow === 'all' ? allow : [...allow],
+      deny: [...deny],
+      approve: [...approve],
+    })),
+    ...(agent.await_expires_ms === undefined ? {} : { await_expires_ms: agent.await_expires_ms }),
+    ...(options.planner === undefined ? {} : { planner: true }),
+    depth: request.parent?.depth ?? 0,
     limits: narrowAll(agent.limits, request.limits),
     synthesis: options.synthesis ?? false,
     runtime: { ...registry.runtime, signal_live: registry.runtime.signal_live || request.signal_live === true },
     search_attributes: [...searchAttributes],
   };
+}
+
+/** The agent's tools, the caller's, and the runtime's own: whoever can get a trimmed output must be able to read on. */
+function catalogue(agent: RegisteredAgent, request: RunRequest): ToolSpec[] {
+  const names = (request.client_tools ?? []).map((declared) => declared.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new PerdureError('invalid_request', `client_tools: "${twice}" is declared twice`);
+  const client = (request.client_tools ?? []).map((declared): ToolSpec => ({
+    tool_id: clientToolId(declared.name),
+    description: declared.description,
+    parameters: declared.input_schema,
+    strict: false,
+    timeout_ms: 60_000,
+    idempotent: false,
+    max_attempts: 1,
+    kind: 'client',
+  }));
+  // A planner can decide to ask.
+  const asks = agent.options.clarifications === true || agent.options.planner !== undefined;
+  const own = [...agent.tools, ...client, ...(asks ? [askClarificationSpec] : [])];
+  return agent.tools.length === 0 ? own : [...own, readOutputSpec];
 }
 
 function narrowAll(own: RunLimits, asked: RunLimits | undefined): RunLimits {

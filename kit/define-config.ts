@@ -1,4 +1,5 @@
 /** The application's configuration: what `perdure.config.ts` exports as its default. */
+import type { Price } from '../contract/agent-spec.js';
 import type { ModelProvider } from '../contract/model-provider.js';
 import type { Agent } from './define-agent.js';
 
@@ -10,6 +11,10 @@ export interface ModelProfile {
   /** Sent to the vendor: temperature, max_output_tokens, reasoning_effort, … */
   parameters?: Record<string, unknown>;
   default?: boolean;
+  /** US dollars per million tokens: for `max_cost_usd` and the cost in a run's usage. */
+  price?: Price;
+  /** The largest answer, for reservations; 4,096 by default. Sent to the vendor only where `parameters` has it too. */
+  max_output_tokens?: number;
 }
 
 /** How patient the runtime is. Durations: milliseconds or like "30s". */
@@ -24,6 +29,8 @@ export interface RuntimeOptions {
   cancel_grace?: number | string;
   /** Continue as new at this many history events; by default when Temporal suggests it. */
   continue_as_new_after_events?: number;
+  /** A run that waits for people for so long continues as new, and goes on with new code; 10 minutes by default. */
+  long_pause?: number | string;
   /**
    * `memory`: readers are in the worker's process (or poll the log). `temporal`: deltas also go as batched signals
    * into the run, so that readers anywhere see them live.

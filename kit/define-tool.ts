@@ -1,8 +1,9 @@
 /** A tool: what an application's author writes, and what the runtime needs to know of it. */
 import type { z } from 'zod';
 import type { ToolContent } from '../contract/messages.js';
-import type { RunHandle } from '../contract/run.js';
+import type { RunHandle, RunOutput } from '../contract/run.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
+import type { Agent } from './define-agent.js';
 
 export interface ToolContext {
   readonly run: RunHandle;
@@ -40,12 +41,32 @@ export interface ToolOptions<Input extends z.ZodType, Output extends z.ZodType =
   idempotent?: boolean;
   /** Attempts at an idempotent tool that throws or times out; 3 by default. */
   max_attempts?: number;
+  /** Whether a person must approve a call before it is made; `never` by default. */
+  approval?: 'never' | 'always' | ((input: z.output<Input>) => boolean | Promise<boolean>);
+  /** Calls of a run with the same key do not overlap. */
+  concurrency_key?: (input: z.output<Input>) => string | undefined;
   run(input: z.output<Input>, context: ToolContext): ToolReturn | Promise<ToolReturn>;
 }
 
 export interface Tool {
   readonly kind: 'tool';
   readonly options: ToolOptions<z.ZodType>;
+  /** Set by `agentAsTool`: the call is a child run. */
+  readonly child?: ChildRunOptions;
+}
+
+export interface ChildRunOptions {
+  readonly agent: Agent;
+  readonly prompt: (input: unknown) => string | Promise<string>;
+  readonly finalizer?: (context: FinalizerInput) => ToolReturn | Promise<ToolReturn>;
+}
+
+/** What a finalizer gets of the child's run. It aggregates; it streams nothing. */
+export interface FinalizerInput {
+  readonly input: unknown;
+  readonly parent: RunHandle;
+  readonly child: RunOutput & { status: 'success' };
+  readonly artefacts: ArtefactStore;
 }
 
 export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(

@@ -3,14 +3,16 @@
  * reported at once, each with its file and field.
  */
 import { z } from 'zod';
+import { PolicySpec } from '../contract/agent-spec.js';
 import type { RuntimeSpec } from '../contract/agent-spec.js';
 import type { JSONSchema7 } from '../contract/completion.js';
 import { parseDuration } from '../contract/durations.js';
 import { PerdureError } from '../contract/errors.js';
 import { AGENT_ID_PATTERN, TOOL_ID_PATTERN } from '../contract/ids.js';
 import { RunLimits } from '../contract/limits.js';
+import type { Policy } from '../contract/policy.js';
 import type { ToolSpec } from '../contract/tools.js';
-import type { AgentOptions } from './define-agent.js';
+import type { Agent, AgentOptions } from './define-agent.js';
 import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
 import type { Tool } from './define-tool.js';
 
@@ -21,6 +23,8 @@ export interface RegisteredTool {
 
 export interface RegisteredAgent {
   options: AgentOptions;
+  policy: Policy;
+  await_expires_ms: number | undefined;
   profile: string;
   limits: RunLimits;
   tools: ToolSpec[];
@@ -54,9 +58,11 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
 
   const tools = new Map<string, RegisteredTool>();
   const agents = new Map<string, RegisteredAgent>();
-  (options.agents ?? []).forEach((agent, a) => {
-    const field = `agents[${a}]`;
-    if (agent?.kind !== 'agent') return note(field, 'is no agent: make it with defineAgent()');
+  for (const { agent, field } of allAgents(options.agents ?? [])) {
+    if (agent?.kind !== 'agent') {
+      note(field, 'is no agent: make it with defineAgent()');
+      continue;
+    }
     const { agent_id, instructions, model } = agent.options;
     if (!AGENT_ID_PATTERN.test(agent_id))
       note(`${field}.agent_id`, `"${agent_id}" is not canonical: write service.agent in [a-z0-9_]`);
@@ -68,22 +74,28 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
     }
     const limits = RunLimits.safeParse(agent.options.limits ?? {});
     for (const issue of limits.error?.issues ?? []) note([`${field}.limits`, ...issue.path].join('.'), issue.message);
+    const policy = PolicySpec.safeParse(agent.options.policy ?? {});
+    for (const issue of policy.error?.issues ?? []) note([`${field}.policy`, ...issue.path].join('.'), issue.message);
+    const { await_expires_in } = agent.options;
     const specs: ToolSpec[] = [];
-    (agent.options.tools ?? []).forEach((tool, t) => {
-      if (tool?.kind !== 'tool') return note(`${field}.tools[${t}]`, 'is no tool: make it with defineTool()');
-      const known = registerTool(tools, tool, `${field}.tools[${t}]`, note);
-      if (specs.some((other) => other.tool_id === known.spec.tool_id)) {
-        note(`${field}.tools[${t}].tool_id`, `"${known.spec.tool_id}" is there twice in ${agent_id}`);
-      }
-      specs.push(known.spec);
-    });
     agents.set(agent_id, {
       options: agent.options,
+      policy: policy.data ?? { allow: [], deny: ['*'], approve: [] },
+      await_expires_ms:
+        await_expires_in === undefined ? undefined : duration(await_expires_in, 1, `${field}.await_expires_in`, note),
       profile,
       limits: { ...limits.data, run: { ...DEFAULT_LIMITS, ...limits.data?.run } },
       tools: specs,
     });
-  });
+    (agent.options.tools ?? []).forEach((tool, t) => {
+      if (tool?.kind !== 'tool') return note(`${field}.tools[${t}]`, 'is no tool: make it with defineTool()');
+      const known = registerTool(tools, tool, `${field}.tools[${t}]`, note);
+      if (specs.some((spec) => spec.tool_id === known.spec.tool_id)) {
+        note(`${field}.tools[${t}].tool_id`, `"${known.spec.tool_id}" is there twice in ${agent_id}`);
+      }
+      specs.push(known.spec);
+    });
+  }
   if (!options.agents?.length) note('agents', 'is empty: define at least one with defineAgent()');
 
   const runtime = runtimeSpec(options.runtime ?? {}, note);
@@ -96,6 +108,21 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
     );
   }
   return { agents, tools, models, runtime, context_cache_runs };
+}
+
+/** Those that are listed, and those that they use as tools: these need no entry of their own. */
+function allAgents(listed: readonly Agent[]): { agent: Agent; field: string }[] {
+  const found = listed.map((agent, a) => ({ agent, field: `agents[${a}]` }));
+  // The list grows while it is read.
+  for (const { agent, field } of found) {
+    (agent?.options?.tools ?? []).forEach((tool, t) => {
+      const used = tool?.child?.agent;
+      if (used !== undefined && !found.some((other) => other.agent === used)) {
+        found.push({ agent: used, field: `${field}.tools[${t}].agent` });
+      }
+    });
+  }
+  return found;
 }
 
 type Note = (field: string, problem: string) => void;
@@ -129,6 +156,14 @@ export function toolSpec(tool: Tool, field: string, note: Note): ToolSpec {
     timeout_ms: duration(options.timeout, 60_000, `${field}.timeout`, note),
     idempotent,
     max_attempts: idempotent ? max_attempts : 1,
+    ...(tool.child === undefined ? {} : { kind: 'agent' as const, agent_id: tool.child.agent.options.agent_id }),
+    ...(tool.child?.finalizer === undefined ? {} : { finalizer: true }),
+    ...(options.approval === undefined || options.approval === 'never'
+      ? {}
+      : { approval: options.approval === 'always' ? ('always' as const) : ('by_arguments' as const) }),
+    ...(tool.child !== undefined || typeof options.approval === 'function' || options.concurrency_key !== undefined
+      ? { admission: true }
+      : {}),
   };
 }
 
@@ -163,6 +198,9 @@ function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {
     heartbeat_timeout_ms: duration(options.heartbeat_timeout, 10_000, 'runtime.heartbeat_timeout', note),
     cancel_grace_ms: duration(options.cancel_grace, 5_000, 'runtime.cancel_grace', note),
     ...(continue_as_new_after_events === undefined ? {} : { continue_as_new_after_events }),
+    ...(options.long_pause === undefined
+      ? {}
+      : { long_pause_ms: duration(options.long_pause, 1, 'runtime.long_pause', note) }),
     signal_live: options.live === 'temporal',
   };
 }
