@@ -8,7 +8,7 @@
  * F5  It ends at `run_completed`, or at a marker when the engine ended the run without one.
  */
 import type { Client } from '@temporalio/client';
-import type { LiveEvent } from '../contract/live-events.js';
+import type { LiveEvent, StreamMarker } from '../contract/live-events.js';
 import type { ChannelListener, CommittedEvent, LiveChannel } from '../live/channel.js';
 import { createOpenBlocks } from '../live/open-blocks.js';
 import { engineEnd } from './engine-end.js';
@@ -18,6 +18,8 @@ import type { Subscription } from './subscription.js';
 
 export interface Feed {
   subscribe(from: number): Subscription;
+  /** Someone knows that the run has ended: the feed looks now, not at its next poll. */
+  hurry(): void;
   /** Ends its readers; resolves when no query is in flight any more. */
   stop(): Promise<void>;
 }
@@ -54,6 +56,8 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
   let unreadable = 0;
   let liveFrom = 0;
   let signalLive = false;
+  let hasty = false;
+  let engineEnded: StreamMarker | undefined;
   let wake: (() => void) | undefined;
 
   const listener: ChannelListener = {
@@ -72,6 +76,10 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
       stopping = true;
       wake?.();
       return running;
+    },
+    hurry() {
+      hasty = true;
+      wake?.();
     },
     subscribe(from) {
       const subscription = createSubscription({
@@ -95,6 +103,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
     for (let seq = start; seq < committed.length; seq++) subscription.durable(seq);
     const soFar = open.replay();
     if (soFar.length > 0) subscription.live(soFar);
+    if (engineEnded !== undefined) subscription.marker(engineEnded);
     if (ended) subscription.end();
     else readers.add(subscription);
   }
@@ -146,6 +155,8 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
   async function run(): Promise<void> {
     let failures = 0;
     while (!ended && !stopping) {
+      if (hasty) lookedAt = 0;
+      hasty = false;
       try {
         quiet = (await catchUp()) ? 0 : quiet + 1;
         failures = 0;
@@ -189,6 +200,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
       return;
     if (!ready) start();
     ended = true;
+    engineEnded = marker;
     for (const reader of readers) reader.marker(marker);
   }
 
@@ -198,6 +210,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
   }
 
   async function pause(milliseconds: number): Promise<void> {
+    if (hasty) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
       wake = () => {

@@ -2,7 +2,9 @@
 import { createRuns } from './runs.js';
 import type { ClientOptions, Runs } from './runs.js';
 
-export type { ClientOptions, Runs, StreamOptions } from './runs.js';
+export type { RunStream } from './run-stream.js';
+export type { ClientOptions, Runs } from './runs.js';
+export type { StreamOptions } from './streams.js';
 export type { StreamEvent } from './subscription.js';
 
 export interface PerdureClient {

@@ -12,7 +12,15 @@ import { checkRequest } from '../contract/check-request.js';
 import { isPerdureError, PerdureError } from '../contract/errors.js';
 import type { DurableEvent, EventOf } from '../contract/events.js';
 import type { StreamMarker } from '../contract/live-events.js';
-import { CANCEL, RUN_WORKFLOW, TASK_QUEUE } from '../contract/names.js';
+import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../contract/awaits.js';
+import {
+  ANSWER_CLARIFICATION,
+  CANCEL,
+  DECIDE_APPROVAL,
+  RUN_WORKFLOW,
+  SUBMIT_TOOL_RESULTS,
+  TASK_QUEUE,
+} from '../contract/names.js';
 import { offloadMedia } from '../contract/offload-media.js';
 import type { CancelRequest } from '../contract/queries.js';
 import type { CancelReason, RunHandle, RunRequest, RunRequestInput } from '../contract/run.js';
@@ -20,10 +28,10 @@ import { projectSnapshot } from '../contract/snapshot.js';
 import type { RunSnapshot } from '../contract/snapshot.js';
 import type { LiveChannel } from '../live/channel.js';
 import { engineEnd } from './engine-end.js';
-import { createFeed } from './feed.js';
-import type { Feed } from './feed.js';
 import { logReader, readEvents } from './read-log.js';
-import type { StreamEvent } from './subscription.js';
+import type { RunStream } from './run-stream.js';
+import { createStreams } from './streams.js';
+import type { StreamOptions } from './streams.js';
 
 const RPC_DEADLINE_MS = 10_000;
 const UPDATE_DEADLINE_MS = 5_000;
@@ -37,21 +45,17 @@ export interface ClientOptions {
   taskQueue?: string;
 }
 
-export interface StreamOptions {
-  /** The first `seq`; negative counts from the end; 0 by default. */
-  from?: number;
-  /** False: only what is in the log now. */
-  follow?: boolean;
-  signal?: AbortSignal;
-}
-
 export interface Runs {
   start(request: RunRequestInput): Promise<RunHandle>;
-  stream(runId: string, options?: StreamOptions): AsyncIterableIterator<StreamEvent>;
+  stream(runId: string, options?: StreamOptions): RunStream;
   get(runId: string): Promise<RunSnapshot & { engine_end?: StreamMarker }>;
   /** Waits for the end. */
   result(runId: string): Promise<EventOf<'run_completed'>>;
   cancel(runId: string, request?: { reason?: CancelReason; note?: string }): Promise<void>;
+  /** Answers a pause of the run that owns it: `run_id` of the event, the root's or a descendant's. */
+  answerClarification(runId: string, answer: ClarificationAnswer): Promise<void>;
+  submitToolResults(runId: string, answer: ToolResultsAnswer): Promise<void>;
+  decideApproval(runId: string, answer: ApprovalAnswer): Promise<void>;
 }
 
 export function createRuns({
@@ -60,39 +64,29 @@ export function createRuns({
   artefacts,
   taskQueue = TASK_QUEUE,
 }: ClientOptions): Runs & { close(): Promise<void> } {
-  const feeds = new Map<string, Feed>();
+  const { stream, close } = createStreams({
+    client,
+    channel,
+    readOnce: (runId, from) => readOnce(client, runId, from),
+  });
 
-  function feedOf(runId: string): Feed {
-    const known = feeds.get(runId);
-    if (known !== undefined) return known;
-    const feed = createFeed({
-      client,
-      runId,
-      channel,
-      onIdle: () => {
-        if (feeds.get(runId) === feed) feeds.delete(runId);
-      },
-    });
-    feeds.set(runId, feed);
-    return feed;
-  }
-
-  function stream(
-    runId: string,
-    { from = 0, follow = true, signal }: StreamOptions = {},
-  ): AsyncIterableIterator<StreamEvent> {
-    if (!follow) return readOnce(client, runId, from);
-    const subscription = feedOf(runId).subscribe(from);
-    signal?.addEventListener('abort', () => void subscription.return?.(), { once: true });
-    if (signal?.aborted) void subscription.return?.();
-    return subscription;
+  /** Not tried again as a signal: whoever answers must hear whether the answer was taken. */
+  async function answer(runId: string, update: string, given: object): Promise<void> {
+    try {
+      await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
+        client.workflow.getHandle(runId).executeUpdate<unknown, [object]>(update, { args: [given] }),
+      );
+    } catch (error) {
+      throw explain(error, runId);
+    }
   }
 
   return {
     stream,
-    async close() {
-      await Promise.all([...feeds.values()].map((feed) => feed.stop()));
-    },
+    answerClarification: (runId, given) => answer(runId, ANSWER_CLARIFICATION, given),
+    submitToolResults: (runId, given) => answer(runId, SUBMIT_TOOL_RESULTS, given),
+    decideApproval: (runId, given) => answer(runId, DECIDE_APPROVAL, given),
+    close,
     async start(input) {
       const request = await prepare(input, artefacts, channel === undefined);
       const runId = request.run_id ?? `run_${randomUUID()}`;

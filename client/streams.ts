@@ -1,0 +1,118 @@
+/** Streams of runs: one feed per run in this process, shared by all that read it, alone or as part of a tree. */
+import type { Client } from '@temporalio/client';
+import { isPerdureError, PerdureError } from '../contract/errors.js';
+import type { DurableEvent } from '../contract/events.js';
+import { applyProfile, PROFILES, resolveProfile } from '../contract/profiles.js';
+import type { ChildStreams, ProfileName, StreamProfile, StreamProfileInput } from '../contract/profiles.js';
+import type { LiveChannel } from '../live/channel.js';
+import { engineEnd } from './engine-end.js';
+import { createFeed } from './feed.js';
+import type { Feed } from './feed.js';
+import { createRunStream } from './run-stream.js';
+import type { RunSource, RunStream } from './run-stream.js';
+import { readCursor } from './stream-cursor.js';
+import type { StreamPosition } from './stream-cursor.js';
+import type { StreamEvent } from './subscription.js';
+
+export interface StreamOptions {
+  /** The first `seq`; negative counts from the end; 0 by default. Of one run: a flattened stream takes a cursor. */
+  from?: number;
+  /** Where another stream of this run was left: its `cursor()`. */
+  cursor?: string;
+  /** False: only what is in the log now. */
+  follow?: boolean;
+  /** What is shown of each event; all of it if absent. */
+  profile?: ProfileName | StreamProfileInput;
+  /** What is shown of child runs, whatever the profile says; without a profile, links. */
+  children?: ChildStreams;
+  signal?: AbortSignal;
+}
+
+interface StreamsOptions {
+  client: Client;
+  channel: LiveChannel | undefined;
+  readOnce: (runId: string, from: number) => AsyncGenerator<DurableEvent, undefined>;
+}
+
+const NOTHING_MORE: RunSource = { next: () => Promise.resolve({ done: true, value: undefined }) };
+
+export function createStreams({ client, channel, readOnce }: StreamsOptions) {
+  const feeds = new Map<string, Feed>();
+  let closing = false;
+
+  function feedOf(runId: string): Feed {
+    const known = feeds.get(runId);
+    if (known !== undefined) return known;
+    const feed = createFeed({
+      client,
+      runId,
+      channel,
+      onIdle: () => {
+        if (feeds.get(runId) === feed) feeds.delete(runId);
+      },
+    });
+    feeds.set(runId, feed);
+    return feed;
+  }
+
+  function followed(runId: string, from: number): RunSource {
+    // A stream that is read on after the client was closed would wait for ever on a feed that nobody stops.
+    if (closing) return NOTHING_MORE;
+    const feed = feedOf(runId);
+    return Object.assign(feed.subscribe(from), { hurry: () => feed.hurry() });
+  }
+
+  /** As far as the log goes now, and the marker where the engine ended the run. */
+  async function* inTree(runId: string, from: number): AsyncGenerator<StreamEvent, undefined> {
+    let last: StreamEvent | undefined;
+    try {
+      for await (const event of readOnce(runId, from)) yield (last = event);
+    } catch (error) {
+      if (!isPerdureError(error) || error.code !== 'unknown_run') throw error;
+    }
+    const marker = last?.type === 'run_completed' ? undefined : await engineEnd(client, runId);
+    if (marker !== undefined) yield marker;
+  }
+
+  return {
+    stream(runId: string, options: StreamOptions = {}): RunStream {
+      const profile = profileOf(options);
+      const flattened = profile?.children === 'flattened';
+      const read = flattened ? inTree : readOnce;
+      const stream = createRunStream({
+        from: positionOf(runId, flattened, options),
+        sourceOf: options.follow === false ? read : followed,
+        show: profile === undefined ? (event) => event : (event) => applyProfile(profile, event),
+      });
+      const { signal } = options;
+      signal?.addEventListener('abort', () => void stream.return?.(), { once: true });
+      if (signal?.aborted) void stream.return?.();
+      return stream;
+    },
+    async close() {
+      closing = true;
+      await Promise.all([...feeds.values()].map((feed) => feed.stop()));
+    },
+  };
+}
+
+function profileOf({ profile, children }: StreamOptions): StreamProfile | undefined {
+  if (profile === undefined && (children === undefined || children === 'linked')) return undefined;
+  const chosen =
+    profile === undefined ? { ...PROFILES.agent_debug, children: 'linked' as const } : resolveProfile(profile);
+  return children === undefined ? chosen : resolveProfile({ ...chosen, children });
+}
+
+function positionOf(runId: string, flattened: boolean, { from, cursor }: StreamOptions): StreamPosition {
+  if (cursor !== undefined) {
+    if (from !== undefined) throw new PerdureError('invalid_request', 'from and cursor: give one of them');
+    return readCursor(cursor, runId, flattened);
+  }
+  if (flattened && from !== undefined && from !== 0) {
+    throw new PerdureError(
+      'invalid_request',
+      'from: it counts the events of one run; resume a flattened stream by cursor',
+    );
+  }
+  return { run_id: runId, flattened, open: new Map([[runId, from ?? 0]]) };
+}
