@@ -1,12 +1,20 @@
 /** A run's snapshot as a person reads it. */
 import type { StreamMarker } from '../contract/live-events.js';
 import type { RunSnapshot, StepSnapshot, ToolSnapshot } from '../contract/snapshot.js';
+import { describePause } from './describe-pause.js';
 import { duration, line, usage } from './format.js';
+import type { Pause } from './open-pauses.js';
 import type { Styles } from './terminal.js';
 import { printable } from './text-width.js';
 import { cancelReason, gistOf } from './view/tell.js';
 
-export function describeRun(snapshot: RunSnapshot & { engine_end?: StreamMarker }, styles: Styles): string {
+/** `pauses` are its own and those of its descendants; `flags` find the server again. */
+export function describeRun(
+  snapshot: RunSnapshot & { engine_end?: StreamMarker },
+  pauses: readonly Pause[],
+  styles: Styles,
+  flags: string,
+): string {
   const { run, status, phase, started_at, duration_ms, tail, engine_end } = snapshot;
   const { bold, dim } = styles;
   const took = duration_ms === undefined ? '' : `, took ${duration(duration_ms)}`;
@@ -18,10 +26,22 @@ export function describeRun(snapshot: RunSnapshot & { engine_end?: StreamMarker 
     `${dim('started')}  ${started_at}${took}`,
     ...(run.parent_run_id === undefined ? [] : [`${dim('parent ')}  ${run.parent_run_id}`]),
     ...(run.thread_id === undefined ? [] : [`${dim('thread ')}  ${run.thread_id}`]),
+    ...(run.root_run_id === run.run_id || run.root_run_id === run.parent_run_id
+      ? []
+      : [`${dim('root   ')}  ${run.root_run_id}`]),
     `${dim('usage  ')}  ${usage(snapshot.usage)}`,
+    ...(snapshot.children.length === 0 || snapshot.tree_usage === undefined
+      ? []
+      : [`${dim('tree   ')}  ${usage(snapshot.tree_usage)}`]),
     `${dim('log    ')}  ${tail} events`,
-    ...(snapshot.steps.length === 0 ? [] : ['', ...snapshot.steps.flatMap((step) => describeStep(step, styles))]),
+    ...(snapshot.steps.length === 0
+      ? []
+      : ['', ...snapshot.steps.flatMap((step) => describeStep(step, snapshot, styles))]),
   ];
+  for (const pause of pauses) {
+    const [whose = '', ...rest] = describePause(pause, pauses, flags);
+    lines.push('', `${styles.yellow('waits for')} ${whose}`, ...rest.map(printable));
+  }
   if (engine_end !== undefined) lines.push('', styles.red(gistOf(engine_end)));
   if (snapshot.failure !== undefined) {
     const { code, debug_message } = snapshot.failure;
@@ -33,13 +53,19 @@ export function describeRun(snapshot: RunSnapshot & { engine_end?: StreamMarker 
   return lines.join('\n');
 }
 
-function describeStep(step: StepSnapshot, styles: Styles): string[] {
+function describeStep(step: StepSnapshot, { children }: RunSnapshot, styles: Styles): string[] {
   const took = step.duration_ms === undefined ? 'open' : duration(step.duration_ms);
   const failed = step.status === 'error' ? ` ${styles.red('error')}` : '';
   const text = step.tools.length > 0 && step.text ? [`    ${styles.dim(line(printable(step.text)))}`] : [];
   const title = step.title === `Step ${step.step_number}` ? '' : `  ${step.title}`;
   const head = `${styles.dim('step')} ${step.step_number}${title}  ${styles.dim(took)}${failed}`;
-  return [head, ...text, ...step.tools.map((tool) => `    ${describeTool(tool, styles)}`)];
+  const tools = step.tools.flatMap((tool) => [
+    `    ${describeTool(tool, styles)}`,
+    ...children
+      .filter((child) => child.tool_call_id === tool.tool_call_id)
+      .map((child) => `      ${styles.dim('run')} ${child.run_id}  ${styles.dim(child.agent_id)}`),
+  ]);
+  return [head, ...text, ...tools];
 }
 
 function describeTool(tool: ToolSnapshot, styles: Styles): string {

@@ -2,6 +2,7 @@
 import { isPerdureError } from '../contract/errors.js';
 import { messageOf } from './command-error.js';
 import { EXIT } from './exit-codes.js';
+import { handlePauses } from './handle-pauses.js';
 import type { Interrupts } from './interrupts.js';
 import type { RunSession } from './run-session.js';
 import type { ServerSettings } from './server-settings.js';
@@ -17,6 +18,10 @@ export interface FollowOptions {
   runId: string;
   view: RunView;
   interrupts: Interrupts;
+  /** Somebody can type answers here. */
+  interactive: boolean;
+  /** With which another command finds the server. */
+  flags: string;
 }
 
 export interface Followed {
@@ -25,7 +30,8 @@ export interface Followed {
   detached: boolean;
 }
 
-export async function followRun({ session, settings, runId, view, interrupts }: FollowOptions): Promise<Followed> {
+export async function followRun(options: FollowOptions): Promise<Followed> {
+  const { session, settings, runId, view, interrupts, interactive, flags } = options;
   const { runs } = session.client;
   const leaving = new AbortController();
   let broken: { error: unknown } | undefined;
@@ -51,15 +57,18 @@ export async function followRun({ session, settings, runId, view, interrupts }: 
         say: (line) => view.note(line),
       });
 
+  const pauses = handlePauses({ runs, runId, view, interactive, flags });
   let steps = 0;
   let ended = false;
   try {
     for await (const event of runs.stream(runId, { signal: leaving.signal })) {
       silence?.heard();
       view.event(event);
+      pauses.event(event);
       if (event.type === 'step_started') steps = event.step_number;
       if (event.type === 'run_completed') {
         ended = true;
+        pauses.stop();
         view.end(summaryOf(event, steps));
         return { exitCode: EXIT_BY_STATUS[event.status], detached: false };
       }
@@ -71,6 +80,7 @@ export async function followRun({ session, settings, runId, view, interrupts }: 
     }
   } finally {
     silence?.stop();
+    pauses.stop();
     if (!ended) view.end();
   }
   if (broken !== undefined) throw broken.error;

@@ -6,6 +6,7 @@ export function duration(milliseconds: number): string {
   if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)} s`;
   const seconds = Math.round(milliseconds / 1_000);
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)];
+  if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
   if (hours > 0) return `${hours} h ${minutes} min`;
   return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
 }

@@ -4,9 +4,11 @@ import { Command, InvalidArgumentError } from 'commander';
 import { EXIT_CODES_HELP } from './exit-codes.js';
 import { reportError } from './report-error.js';
 import { SERVER_HELP, withServerFlags } from './server-settings.js';
+import type { AnswerFlags } from './answer.js';
 import type { DevFlags } from './dev.js';
 import type { InspectFlags } from './inspect.js';
 import type { RunFlags } from './run.js';
+import type { TreeFlags } from './tree.js';
 import type { WorkerFlags } from './worker.js';
 
 let exitCode = 0;
@@ -29,6 +31,7 @@ subcommand('run', 'run an agent and show it live', runHelp())
   .option('--json', 'every event as one line of JSON on stdout, and nothing else there')
   .option('--run-id <id>', 'the id of the run; made up if absent')
   .option('--model-profile <name>', 'a model profile of the configuration')
+  .option('--client-tools <file>', 'JSON: a list of { name: client_…, description, input_schema } that you will run')
   .option('--max-steps <n>', 'at most so many model calls before it has to answer', positive)
   .action(async (agent: string, prompt: string, flags: RunFlags) => {
     exitCode = await (await import('./run.js')).run(agent, prompt, { ...flags, debug: isDebug() });
@@ -41,9 +44,37 @@ subcommand('worker', 'start a worker on a server that is there', SERVER_HELP).ac
 subcommand('inspect', 'show where a run stands: phase, steps, tools, usage, answer', SERVER_HELP)
   .argument('<run>', 'its id')
   .option('--events', 'its log, one line for each event')
+  .option(
+    '--profile <name>',
+    'with --events: what an audience sees: user_chat, agent_debug (the whole tree) or metrics',
+  )
   .option('--json', 'the same as JSON; with --events one line of JSON for each')
   .action(async (run: string, flags: InspectFlags) => {
     exitCode = await (await import('./inspect.js')).inspect(run, flags);
+  });
+
+subcommand('tree', 'draw a run and all below it, live, until it has ended', SERVER_HELP)
+  .argument('<run>', 'its id, or that of a child')
+  .option('--json', 'the tree as JSON; with --follow one line whenever it changes')
+  .option('--follow', 'until the run has ended (so it is on a terminal)')
+  .option('--no-follow', 'as it is now (so it is on a pipe)')
+  .action(async (run: string, flags: TreeFlags) => {
+    exitCode = await (await import('./tree.js')).tree(run, flags);
+  });
+
+subcommand('answer', 'answer what a run or one of its descendants waits for', answerHelp())
+  .argument('<run>', 'its id, or that of a child')
+  .argument('[text]', 'the answer to a question')
+  .option('--approve', 'let the call that waits be made')
+  .option('--deny', 'do not')
+  .option('--note <text>', 'why: in the log, and for the model where it is a no')
+  .option('--result <call=value>', 'what your tool returned, JSON or text; repeatable', several)
+  .option('--error <call=text>', 'how your tool failed; repeatable', several)
+  .option('--declined <call>', 'your tool was not run; repeatable', several)
+  .option('--await <id>', 'which pause, where several are open')
+  .option('--by <name>', 'who answers, for the log (else your login name)')
+  .action(async (run: string, text: string | undefined, flags: AnswerFlags) => {
+    exitCode = await (await import('./answer.js')).answer(run, text, flags);
   });
 
 for (const stream of [process.stdout, process.stderr]) {
@@ -82,6 +113,17 @@ demo); it forgets the run, unless --data-dir is given. On a server that is there
 Ctrl-C cancels the run and waits for its end; a second one leaves it alone and goes.
 ${SERVER_HELP}
 ${EXIT_CODES_HELP}`;
+}
+
+function answerHelp(): string {
+  return `
+Without an answer it lists what is open in the run and below it, and what to type. A call is approved with the
+arguments that are shown: should it be another one by then, the run refuses.
+${SERVER_HELP}`;
+}
+
+function several(value: string, before: string[] = []): string[] {
+  return [...before, value];
 }
 
 function isDebug(): boolean {

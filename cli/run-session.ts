@@ -14,6 +14,7 @@ export interface RunSession {
   client: PerdureClient;
   temporal: Client;
   embedded: boolean;
+  address: string;
   /** Rejects when what we started ended by itself. */
   broken: Promise<never>;
   close(): Promise<void>;
@@ -51,7 +52,8 @@ export async function openSession(
     ...(flags.dataDir === undefined ? {} : { dataDir: dataDirFor(process.cwd(), config, flags.dataDir) }),
   });
   notices.lasting(`started a Temporal server for this run, UI at ${server.uiAddress}`);
-  return { client: worker.client, temporal: worker.temporal, embedded: true, broken, close: stop };
+  const { address } = server;
+  return { client: worker.client, temporal: worker.temporal, embedded: true, address, broken, close: stop };
 }
 
 /** Undefined where nobody named a server and the usual place has none. */
@@ -65,7 +67,7 @@ async function findServer(
   const cwd = process.cwd();
   try {
     const connected = await connect(settings, dataDirFor(cwd, findConfig(cwd, flags.config), flags.dataDir));
-    return { ...connected, embedded: false, broken: new Promise(() => {}) };
+    return { ...connected, embedded: false, address: connection.address, broken: new Promise(() => {}) };
   } catch (error) {
     if (given !== undefined || error instanceof CommandError) throw error;
     notices.lasting(`what listens on ${connection.address} is no Temporal server (${messageOf(error)})`);

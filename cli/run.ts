@@ -1,6 +1,5 @@
 /** `perdure run`: starts a run, shows it as it happens, and ends as it ended. */
 import { text } from 'node:stream/consumers';
-import type { PerdureClient } from '../client/index.js';
 import { installRuntimeLog } from '../worker/runtime-log.js';
 import { CommandError } from './command-error.js';
 import { commandName } from './command-name.js';
@@ -8,22 +7,23 @@ import { EXIT } from './exit-codes.js';
 import { followRun } from './follow-run.js';
 import { listenForInterrupts } from './interrupts.js';
 import { createNotices } from './notices.js';
+import { readClientTools } from './read-client-tools.js';
+import { repeatFlags } from './repeat-flags.js';
+import type { FoundBy } from './repeat-flags.js';
 import { openSession } from './run-session.js';
 import type { RunSession } from './run-session.js';
 import { serverSettings } from './server-settings.js';
-import type { ServerFlags } from './server-settings.js';
 import { isLive } from './terminal.js';
 import { createJsonView } from './view/json-view.js';
 import { createPlainView } from './view/plain-view.js';
 import type { RunView } from './view/run-view.js';
 import { createTerminalView } from './view/terminal-view.js';
 
-export interface RunFlags extends ServerFlags {
-  config?: string;
-  dataDir?: string;
+export interface RunFlags extends FoundBy {
   json?: boolean;
   runId?: string;
   modelProfile?: string;
+  clientTools?: string;
   maxSteps?: number;
   debug?: boolean;
 }
@@ -38,15 +38,19 @@ export async function run(agentId: string, prompt: string, flags: RunFlags): Pro
   let report = notices.passing;
   installRuntimeLog((line) => say(line), flags.debug ? 'INFO' : 'ERROR');
   const settings = serverSettings(flags, process.env);
+  const options = requestOptions(flags);
   const input = prompt === '-' ? await readInput() : prompt;
 
   const news = { lasting: notices.lasting, passing: (line: string) => report(line) };
   const session = await openSession(settings, flags, agentId, news).finally(notices.clear);
   try {
-    const runId = await start(session.client, agentId, input, flags);
+    const { run_id: runId } = await session.client.runs.start({ agent_id: agentId, input, ...options });
     const view = createView(flags.json ?? false);
     say = report = (line) => view.note(line);
-    const { exitCode, detached } = await followRun({ session, settings, runId, view, interrupts });
+    const interactive = !flags.json && prompt !== '-' && isLive(process.stdout) && process.stdin.isTTY;
+    const found = repeatFlags(session.embedded ? { ...flags, address: session.address } : flags);
+    const following = { session, settings, runId, view, interrupts, interactive, flags: found };
+    const { exitCode, detached } = await followRun(following);
     if (!detached) return exitCode;
     process.stderr.write(`${afterDetaching(session, settings.connection.address, settings.given, runId)}\n`);
     process.exit(exitCode);
@@ -58,16 +62,13 @@ export async function run(agentId: string, prompt: string, flags: RunFlags): Pro
   }
 }
 
-async function start(client: PerdureClient, agentId: string, input: string, flags: RunFlags): Promise<string> {
-  const { runId, modelProfile, maxSteps } = flags;
-  const { run_id } = await client.runs.start({
-    agent_id: agentId,
-    input,
+function requestOptions({ runId, modelProfile, clientTools, maxSteps }: RunFlags) {
+  return {
     ...(runId === undefined ? {} : { run_id: runId }),
     ...(modelProfile === undefined ? {} : { model_profile: modelProfile }),
+    ...(clientTools === undefined ? {} : { client_tools: readClientTools(clientTools) }),
     ...(maxSteps === undefined ? {} : { limits: { run: { max_steps: maxSteps } } }),
-  });
-  return run_id;
+  };
 }
 
 function createView(json: boolean): RunView {

@@ -6,6 +6,7 @@ export function createJsonView(out: NodeJS.WritableStream, errors: NodeJS.Writab
     event: (event) => void out.write(`${JSON.stringify(event)}\n`),
     note: (line) => void errors.write(`${line}\n`),
     hint: (text) => void errors.write(`${text}\n`),
+    prompt: () => {},
     end: () => {},
   };
 }

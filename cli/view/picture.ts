@@ -9,6 +9,7 @@
 import type { StreamEvent } from '../../client/index.js';
 import type { EventOf } from '../../contract/events.js';
 import { line } from '../format.js';
+import { isWithin } from '../open-pauses.js';
 import { countOf } from './tell.js';
 
 interface Block {
@@ -125,6 +126,17 @@ export function createPicture(now: () => number): Picture {
         return change(event.tool_call_id, { progress: `attempt ${event.attempt}: ${line(event.reason)}` });
       case 'tool_result':
         return change(event.tool_call_id, closed(event));
+      case 'agent_run_started':
+        return change(event.tool_call_id, { started: now(), progress: `run ${event.link.run_id}` });
+      case 'child_await_changed':
+        return changeChild(event.link.run_id, event.state === 'open' ? ` waits: ${event.await_id}` : '');
+      case 'await_approval':
+        return change(event.tool_call_id, { progress: 'waits for approval' });
+      case 'await_clarification':
+        return change(event.tool_call_id, { progress: 'waits for an answer' });
+      case 'await_external_tools':
+        for (const call of event.calls) change(call.tool_call_id, { progress: 'waits for your result' });
+        return;
       case 'notice_posted':
         items.push({ kind: 'note', open: false, tone: 'loud', text: event.text });
         return;
@@ -183,6 +195,14 @@ export function createPicture(now: () => number): Picture {
   function change(id: string | undefined, fields: Partial<ToolItem>): void {
     const tool = items.find((item): item is ToolItem => item.kind === 'tool' && item.id === id);
     if (tool !== undefined) Object.assign(tool, fields);
+  }
+
+  /** The tool whose child, or whose child's descendant, the run is. */
+  function changeChild(runId: string, what: string): void {
+    for (const item of items) {
+      const own = item.kind === 'tool' ? (/^run (\S+)/.exec(item.progress ?? '')?.[1] ?? '') : '';
+      if (item.kind === 'tool' && own !== '' && isWithin(runId, own)) item.progress = `run ${own}${what}`;
+    }
   }
 
   function drop(isGone: (item: Item) => boolean): number {

@@ -25,6 +25,7 @@ export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.Writa
     event,
     note: (text) => void errors.write(`${text}\n`),
     hint: (text) => void errors.write(`${text}\n`),
+    prompt: () => {},
     end(summary) {
       breakLine();
       if (summary?.reason !== undefined) say(summary.reason);
@@ -65,6 +66,10 @@ export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.Writa
         else say(`tool: ${event.name} failed in ${took}: ${event.failure.kind}: ${line(event.failure.message, 200)}`);
         return;
       }
+      case 'agent_run_started':
+        return say(`tool: ${event.tool_id ?? ''}: run ${event.link.run_id}`);
+      case 'await_resolved':
+        return say(`${event.await_id}: ${event.resolution}`);
       case 'notice_posted':
         return say(event.text);
       case 'budget_exceeded':

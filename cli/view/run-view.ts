@@ -7,6 +7,8 @@ export interface RunView {
   note(line: string): void;
   /** What the person at the keyboard can do now. */
   hint(text: string): void;
+  /** What is asked of the person at the keyboard, with what they have typed; undefined: nothing any more. */
+  prompt(lines: readonly string[] | undefined): void;
   /** The last line. Nothing may be shown after it. */
   end(summary?: RunSummary): void;
 }

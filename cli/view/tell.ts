@@ -10,11 +10,13 @@ export function countOf({ limit, maximum, used, requested }: EventOf<'budget_exc
 }
 
 export function summaryOf(event: EventOf<'run_completed'>, steps: number): RunSummary {
-  const { run_id, usage: used, duration_ms, status } = event;
+  const { run_id, usage: used, tree_usage, duration_ms, status } = event;
+  const children = tree_usage.children ?? 0;
   const facts = [
     count(steps, 'step'),
     count(used.tool_calls, 'tool'),
     count(used.total_tokens, 'token'),
+    ...(children === 0 ? [] : [`tree of ${count(children + 1, 'run')}, ${count(tree_usage.total_tokens, 'token')}`]),
     duration(duration_ms),
     run_id,
   ].join(' · ');
@@ -67,6 +69,24 @@ export function gistOf(event: StreamEvent): string {
       return `attempts up to ${event.attempt}`;
     case 'budget_exceeded':
       return countOf(event);
+    case 'agent_run_started':
+      return `${event.link.agent_id} ${event.link.run_id}`;
+    case 'child_await_changed':
+      return `${event.link.run_id} ${event.await_id}: ${event.state}`;
+    case 'policy_decided':
+      return `${event.tool_id ?? ''}: ${event.decision}, ${event.reason}`;
+    case 'await_clarification':
+      return `${event.await_id}: ${line(event.question)}`;
+    case 'await_approval':
+      return `${event.await_id}: ${line(`${event.name} ${event.arguments}`)}`;
+    case 'await_external_tools':
+      return `${event.await_id}: ${event.calls.map((call) => line(`${call.name} ${call.arguments}`)).join('; ')}`;
+    case 'await_resolved': {
+      const by = event.answered_by === undefined ? '' : ` by ${event.answered_by}`;
+      return `${event.await_id}: ${event.resolution}${by}${event.note === undefined ? '' : ` (${line(event.note)})`}`;
+    }
+    case 'answer_rejected':
+      return line(event.reason);
     case 'run_completed':
       if (event.status === 'failed') return `failed: ${event.failure.code}: ${line(event.failure.debug_message)}`;
       if (event.status === 'canceled') return cancelReason(event.cancellation);

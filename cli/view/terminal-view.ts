@@ -8,9 +8,7 @@ import { createPicture } from './picture.js';
 import type { Item } from './picture.js';
 import type { RunSummary, RunView } from './run-view.js';
 import { createScreen } from './screen.js';
-
-const FRAME_MS = 80;
-const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+import { SPINNER_FRAME_MS, spinnerAt } from './spinner.js';
 
 export function createTerminalView(terminal: WriteStream): RunView {
   const screen = createScreen(terminal);
@@ -20,7 +18,9 @@ export function createTerminalView(terminal: WriteStream): RunView {
   let lastKind: Item['kind'] | undefined;
   let pending: string[] = [''];
   let hint = 'Ctrl-C cancels';
-  const frames = setInterval(draw, FRAME_MS);
+  let prompt: readonly string[] | undefined;
+  let ended = false;
+  const frames = setInterval(draw, SPINNER_FRAME_MS);
 
   return {
     event: (event) => picture.apply(event),
@@ -32,7 +32,14 @@ export function createTerminalView(terminal: WriteStream): RunView {
       hint = text;
       draw();
     },
+    prompt(lines) {
+      // A question that is taken back when the run ends may come after the last line.
+      if (ended) return;
+      prompt = lines;
+      draw();
+    },
     end(summary) {
+      ended = true;
       clearInterval(frames);
       const printed = [...settled(), ...(summary === undefined ? [] : ending(summary))];
       screen.update(printed, []);
@@ -41,7 +48,7 @@ export function createTerminalView(terminal: WriteStream): RunView {
   };
 
   function canvas(lastLines?: number) {
-    const spinner = SPINNER[Math.floor((Date.now() - began) / FRAME_MS) % SPINNER.length] ?? '';
+    const spinner = spinnerAt(Date.now() - began);
     const width = screen.columns() - 1;
     return { width, styles, now: Date.now(), spinner, ...(lastLines === undefined ? {} : { lastLines }) };
   }
@@ -59,7 +66,13 @@ export function createTerminalView(terminal: WriteStream): RunView {
     const status = [picture.phase().replaceAll('_', ' '), duration(Date.now() - began), hint]
       .filter((part) => part !== '')
       .join(' · ');
-    const shown = [...lines, ...(kind === undefined ? [] : ['']), styles.dim(fit(`${spinner} ${status}`, width))];
+    const asked = prompt?.flatMap((line) => wrap(printable(line), width)) ?? [];
+    const shown = [
+      ...lines,
+      ...(kind === undefined ? [] : ['']),
+      styles.dim(fit(`${spinner} ${status}`, width)),
+      ...(asked.length === 0 ? [] : ['', ...asked.map(styles.yellow)]),
+    ];
     screen.update(printed, shown.slice(-rows));
   }
 

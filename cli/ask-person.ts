@@ -1,0 +1,111 @@
+/** Pauses, answered one after another by the person who watches the run. */
+import type { Runs } from '../client/index.js';
+import type { ClientToolResult } from '../contract/awaits.js';
+import { toolName } from '../contract/ids.js';
+import { submit } from './answer.js';
+import type { Wish } from './answer.js';
+import { messageOf } from './command-error.js';
+import { choiceLines, expiry, questionLines } from './describe-pause.js';
+import type { LineReader } from './line-reader.js';
+import type { Pause } from './open-pauses.js';
+import { valueOf } from './parse-results.js';
+import type { RunView } from './view/run-view.js';
+
+export interface Asking {
+  /** What is open now. */
+  pauses(open: readonly Pause[]): void;
+  stop(): void;
+}
+
+export interface AskOptions {
+  runs: Runs;
+  reader: LineReader;
+  view: Pick<RunView, 'prompt' | 'note'>;
+  answeredBy: string;
+}
+
+const idOf = ({ run_id, await_id }: Pause) => `${run_id} ${await_id}`;
+
+export function askPerson({ runs, reader, view, answeredBy }: AskOptions): Asking {
+  const answered = new Set<string>();
+  let open: readonly Pause[] = [];
+  let current: { id: string; gone: AbortController } | undefined;
+  let stopped = false;
+
+  function next(): void {
+    const pause =
+      stopped || current !== undefined ? undefined : open.find((candidate) => !answered.has(idOf(candidate)));
+    if (pause === undefined) return;
+    const gone = new AbortController();
+    current = { id: idOf(pause), gone };
+    void converse(pause, gone.signal)
+      .catch((error: unknown) => view.note(`the answer was not taken: ${messageOf(error)}`))
+      .finally(() => {
+        current = undefined;
+        view.prompt(undefined);
+        next();
+      });
+  }
+
+  async function converse(pause: Pause, signal: AbortSignal): Promise<void> {
+    const wish = await wishOf(pause, (lines) => ask(lines, signal));
+    if (wish === undefined) return;
+    // Whatever comes of it: who was refused finds the reason in the note, and must not be asked for ever.
+    answered.add(idOf(pause));
+    await submit(runs, pause, wish, answeredBy);
+  }
+
+  function ask(lines: readonly string[], signal: AbortSignal): Promise<string | undefined> {
+    return reader.read((text) => view.prompt([...lines, `> ${text}`]), signal);
+  }
+
+  return {
+    pauses(now) {
+      open = now;
+      if (current !== undefined && !now.some((pause) => idOf(pause) === current?.id)) current.gone.abort();
+      next();
+    },
+    stop() {
+      stopped = true;
+      current?.gone.abort();
+    },
+  };
+}
+
+type Ask = (lines: readonly string[]) => Promise<string | undefined>;
+
+/** Undefined when the pause is over before it was answered here. */
+async function wishOf(pause: Pause, ask: Ask): Promise<Wish | undefined> {
+  const until = expiry(pause);
+  const whose = `${pause.agent_id} asks${until === undefined ? '' : ` (${until})`}:`;
+  if (pause.kind === 'external_tools') return wishedResults(pause, whose, ask);
+  const hint = pause.kind === 'approval' ? ['y or n; what follows an n is the reason'] : [];
+  const lines = [whose, ...questionLines(pause), ...choiceLines(pause), ...hint];
+  for (;;) {
+    const text = (await ask(lines))?.trim();
+    if (text === undefined) return undefined;
+    if (pause.kind === 'clarification') {
+      if (text !== '') return { kind: 'clarification', text: pause.choices?.[Number(text) - 1] ?? text };
+      continue;
+    }
+    const [, yes, no, note = ''] = /^(?:(y|yes)|(n|no)\b[\s,:]*(.*))$/is.exec(text) ?? [];
+    if (yes !== undefined) return { kind: 'approval', decision: 'approve' };
+    if (no !== undefined) return { kind: 'approval', decision: 'deny', ...(note === '' ? {} : { note }) };
+  }
+}
+
+async function wishedResults(pause: Pause, whose: string, ask: Ask): Promise<Wish | undefined> {
+  const results: ClientToolResult[] = [];
+  for (const { tool_call_id, name, arguments: args } of pause.calls ?? []) {
+    const lines = [whose, `${toolName(name)} ${args}`, 'its result, JSON or text; /declined if you do not run it'];
+    let text: string | undefined = '';
+    while (text === '') text = (await ask(lines))?.trim();
+    if (text === undefined) return undefined;
+    results.push(
+      text === '/declined'
+        ? { tool_call_id, status: 'declined' }
+        : { tool_call_id, status: 'success', output: valueOf(text) },
+    );
+  }
+  return { kind: 'external_tools', results };
+}

@@ -1,0 +1,55 @@
+/** A pause as a person reads it, and the command that answers it. */
+import { toolName } from '../contract/ids.js';
+import { commandName } from './command-name.js';
+import { duration } from './format.js';
+import { isWithin } from './open-pauses.js';
+import type { Pause } from './open-pauses.js';
+import { quoted } from './repeat-flags.js';
+
+/** What is asked: one line, or one for each call. */
+export function questionLines(pause: Pause): string[] {
+  const calls = pause.calls ?? [];
+  if (pause.kind === 'clarification') return [pause.question ?? ''];
+  if (pause.kind === 'approval') return calls.map(({ name, arguments: args }) => `may it call ${name} ${args}`);
+  return calls.map(
+    ({ tool_call_id, name, arguments: args }) => `give the result of ${toolName(name)} ${args} (${tool_call_id})`,
+  );
+}
+
+export function choiceLines({ choices = [] }: Pause): string[] {
+  return choices.map((choice, index) => `${index + 1}) ${choice}`);
+}
+
+export function expiry({ expires_at }: Pause, now = Date.now()): string | undefined {
+  if (expires_at === undefined) return undefined;
+  return `expires in ${duration(Math.max(0, Date.parse(expires_at) - now))}`;
+}
+
+/** `all` tells whether the pause must be named; `flags` find the server. */
+export function answerCommand(pause: Pause, all: readonly Pause[], flags: string): string {
+  const rivals = all.filter((other) => other.kind === pause.kind && isWithin(other.run_id, pause.run_id));
+  const which = rivals.length > 1 ? ` --await ${pause.await_id}` : '';
+  return `${commandName()} answer ${quoted(pause.run_id)}${which} ${answerOf(pause)}${flags}`;
+}
+
+/** The pause whole, for a list: whose it is, what is asked, what to type. */
+export function describePause(pause: Pause, all: readonly Pause[], flags: string): string[] {
+  const { agent_id, run_id, await_id } = pause;
+  const until = expiry(pause);
+  return [
+    `${agent_id}  ${run_id}  ${await_id}${until === undefined ? '' : `, ${until}`}`,
+    ...[...questionLines(pause), ...choiceLines(pause)].map((line) => `  ${line}`),
+    `  ${answerCommand(pause, all, flags)}`,
+  ];
+}
+
+function answerOf({ kind, choices, calls = [] }: Pause): string {
+  switch (kind) {
+    case 'clarification':
+      return `"${choices?.[0] ?? '…'}"`;
+    case 'approval':
+      return '--approve';
+    case 'external_tools':
+      return calls.map((call) => `--result ${call.tool_call_id}='…'`).join(' ');
+  }
+}

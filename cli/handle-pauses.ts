@@ -1,0 +1,50 @@
+/** What `perdure run` does when the run pauses: asks the person at the keyboard, or says what to type elsewhere. */
+import { userInfo } from 'node:os';
+import type { Runs, StreamEvent } from '../client/index.js';
+import { askPerson } from './ask-person.js';
+import { describePause } from './describe-pause.js';
+import { createLineReader } from './line-reader.js';
+import type { Pause } from './open-pauses.js';
+import type { RunView } from './view/run-view.js';
+import { watchPauses } from './watch-pauses.js';
+
+export interface PauseHandling {
+  event(event: StreamEvent): void;
+  stop(): void;
+}
+
+export interface PauseOptions {
+  runs: Runs;
+  runId: string;
+  view: RunView;
+  /** Somebody sits at this terminal. */
+  interactive: boolean;
+  /** With which another command finds the server. */
+  flags: string;
+}
+
+export function handlePauses({ runs, runId, view, interactive, flags }: PauseOptions): PauseHandling {
+  const told = new Set<string>();
+  const tell = (open: readonly Pause[]) => {
+    for (const pause of open) {
+      const id = `${pause.run_id} ${pause.await_id}`;
+      if (told.has(id)) continue;
+      told.add(id);
+      const [whose = '', ...lines] = describePause(pause, open, flags);
+      view.note([`waits for ${whose}`, ...lines].join('\n'));
+    }
+  };
+  // In raw mode the terminal sends Ctrl-C as a key, and no signal.
+  const reader = createLineReader(process.stdin, () => process.kill(process.pid, 'SIGINT'));
+  const person = interactive
+    ? askPerson({ runs, reader, view, answeredBy: userInfo().username })
+    : { pauses: tell, stop: () => {} };
+  const watch = watchPauses({ runs, runId, changed: (open) => person.pauses(open), say: (line) => view.note(line) });
+  return {
+    event: (event) => watch.event(event),
+    stop() {
+      watch.stop();
+      person.stop();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** `perdure tree`: the run and all below it, redrawn on a terminal until the root has ended. */
+import type { Runs } from '../client/index.js';
+import { connectToRuns } from './connect-to-runs.js';
+import { EXIT } from './exit-codes.js';
+import { listenForInterrupts } from './interrupts.js';
+import { repeatFlags } from './repeat-flags.js';
+import type { FoundBy } from './repeat-flags.js';
+import { isLive, stylesFor } from './terminal.js';
+import { drawTree } from './tree/draw-tree.js';
+import { createLiveTree, createTreePrinter } from './tree/show-tree.js';
+import { readTree, watchTree } from './tree/run-node.js';
+import type { RunNode } from './tree/run-node.js';
+import { treeRows } from './tree/tree-rows.js';
+
+/** Nobody wraps lines there, so only what is very long is cut. */
+const PIPE_WIDTH = 400;
+
+export interface TreeFlags extends FoundBy {
+  json?: boolean;
+  follow?: boolean;
+}
+
+export function tree(runId: string, flags: TreeFlags): Promise<number> {
+  const live = isLive(process.stdout) && flags.json !== true;
+  return connectToRuns(runId, flags, async ({ client: { runs } }) => {
+    const first = await readTree(runs, runId);
+    const isOver = first.snapshot?.status !== 'running' || first.snapshot.engine_end !== undefined;
+    if (isOver || !(flags.follow ?? live)) {
+      process.stdout.write(`${textOf(first, flags)}\n`);
+      return EXIT.success;
+    }
+    return follow(runs, first, flags, live);
+  });
+}
+
+async function follow(runs: Runs, first: RunNode, flags: TreeFlags, live: boolean): Promise<number> {
+  const leaving = new AbortController();
+  const leave = () => leaving.abort();
+  listenForInterrupts().handle(leave, leave);
+  process.stdout.on('error', leave);
+  const shown = live
+    ? createLiveTree(process.stdout, repeatFlags(flags))
+    : createTreePrinter((node) => void process.stdout.write(`${textOf(node, flags)}\n${flags.json ? '' : '\n'}`));
+  shown.show(first);
+  const watch = watchTree(runs, first.run_id, {
+    signal: leaving.signal,
+    // Until the log is read up to where the first picture was, that one is the better.
+    changed: () => {
+      const node = watch.tree();
+      if ((node?.snapshot?.tail ?? 0) >= (first.snapshot?.tail ?? 0) && node !== undefined) shown.show(node);
+    },
+  });
+  try {
+    await watch.ended;
+  } finally {
+    shown.end();
+  }
+  return leaving.signal.aborted ? EXIT.interrupted : EXIT.success;
+}
+
+function textOf(node: RunNode, flags: TreeFlags): string {
+  if (flags.json) return JSON.stringify(node, undefined, flags.follow ? undefined : 2);
+  const rows = treeRows(node, { now: Date.now(), detail: 'all', flags: repeatFlags(flags) });
+  const width = isLive(process.stdout) ? process.stdout.columns - 1 : PIPE_WIDTH;
+  return drawTree(rows, { width, styles: stylesFor(process.stdout), spinner: '…' }).join('\n');
+}

@@ -1,0 +1,18 @@
+/** A log is read by asking a worker: where none is there, that is the reason why it cannot be read. */
+import { isPerdureError, PerdureError } from '../contract/errors.js';
+import type { ConnectedClient } from '../worker/create-worker.js';
+import { findObstacle } from './find-obstacle.js';
+
+export async function withObstacle(
+  error: unknown,
+  { temporal }: ConnectedClient,
+  runId: string,
+  taskQueue?: string,
+): Promise<unknown> {
+  if (!isPerdureError(error) || error.code !== 'server_unreachable') return error;
+  const obstacle = await findObstacle(temporal, runId, taskQueue);
+  if (obstacle === undefined) return error;
+  return new PerdureError('server_unreachable', `the run's log is read by asking a worker, and ${obstacle}`, {
+    cause: error,
+  });
+}
