@@ -1,5 +1,5 @@
 /** Bare workflows: the same activities without Perdure around them. */
-import { proxyActivities } from '@temporalio/workflow';
+import { executeChild, proxyActivities } from '@temporalio/workflow';
 import type { CallModelInput, RunActivities } from '../contract/activities.js';
 import { digestOf, EMPTY_DIGEST, extendDigest } from '../contract/digest.js';
 import type { BaseMessage } from '../contract/messages.js';
@@ -56,4 +56,22 @@ export async function wholeConversation(calls: number): Promise<number> {
   const messages: BaseMessage[] = [{ role: 'user', content: `answer ${calls} times` }];
   for (let n = 0; n < calls; n++) messages.push(...(await answerWhole(messages)));
   return messages.length;
+}
+
+/** One bare run that starts bare children side by side, each with the same activities as a child agent's run. */
+export async function bareTree(
+  runId: string,
+  agents: { root: string; leaf: string },
+  children: number,
+): Promise<number> {
+  const answers = await Promise.all(
+    Array.from({ length: children }, (_, n) =>
+      executeChild(bareRun, {
+        workflowId: `${runId}/${n}`,
+        args: [`${runId}/${n}`, { agent_id: agents.leaf, input: `part ${n}` }],
+      }),
+    ),
+  );
+  await bareRun(`${runId}`, { agent_id: agents.root, input: answers.join(' ') });
+  return answers.length;
 }

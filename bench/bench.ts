@@ -4,10 +4,12 @@ import { availableParallelism, cpus } from 'node:os';
 import { deltaLatency } from './delta-latency.js';
 import { historyGrowth } from './history-growth.js';
 import { throughput } from './throughput.js';
+import { treeThroughput } from './tree-throughput.js';
 
 const BENCHMARKS: Record<string, { title: string; run: () => Promise<string> }> = {
   history: { title: 'History per model call as a conversation grows', run: historyGrowth },
   latency: { title: 'From a delta to a subscriber', run: deltaLatency },
+  tree: { title: 'Trees per second: one root and ten children', run: treeThroughput },
   throughput: { title: 'Runs per second of a three-step agent', run: throughput },
 };
 
