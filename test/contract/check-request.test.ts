@@ -40,7 +40,7 @@ describe('a request for a run', () => {
 
   it('with several mistakes is refused with all of them', () => {
     expect(() => checkRequest({ agent_id: 'x', input: '', run_id: '/', extra: 1 })).toThrow(
-      /agent_id: .*; input: .*; run_id: .*"extra".*\. Correct the named fields and start the run again\.$/,
+      /agent_id: .*; input: .*; run_id: .*"extra".*\. Correct what is named and try again\.$/,
     );
   });
 

@@ -191,6 +191,9 @@ describe('the snapshot', () => {
       tail: drafts.length,
       answer: 'It is 4,634 m.',
       usage: { ...spent, cost_usd: 0.5 },
+      tree_usage: spent,
+      awaits: [],
+      children: [],
       steps: [
         {
           step_id: 'step_1',

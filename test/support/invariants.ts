@@ -5,20 +5,26 @@ import type { DurableEvent } from '../../contract/events.js';
 import { DurableEvent as DurableEventSchema } from '../../contract/events.js';
 import { LiveEvent as LiveEventSchema } from '../../contract/live-events.js';
 import type { LiveEvent } from '../../contract/live-events.js';
+import { projectSnapshot } from '../../contract/snapshot.js';
 import { projectTranscript } from '../../contract/transcript.js';
 import { durable, ofType } from './world.js';
 
 type Delta = Extract<LiveEvent, { index: number }>;
 
-export function checkInvariants(seen: readonly StreamEvent[]): void {
+/**
+ * Who joined `late` got the text so far of an open block as one delta, under the index of its last piece, and none of
+ * a block that was closed by then.
+ */
+export function checkInvariants(seen: readonly StreamEvent[], joined: 'early' | 'late' = 'early'): void {
   const log = durable(seen);
   for (const event of seen) ('seq' in event ? DurableEventSchema : LiveEventSchema).parse(event);
   endsOnce(log);
   everyCallHasOneResult(log);
   expect(new Set(log.map((event) => event.agent_id)).size).toBe(1);
   expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index));
-  textsMatchTheirDeltas(seen);
+  textsMatchTheirDeltas(seen, joined);
   stepsAreClosed(log);
+  pausesAreOver(log);
   transcriptIsSendable(log);
 }
 
@@ -46,13 +52,37 @@ function everyCallHasOneResult(log: readonly DurableEvent[]): void {
   for (const result of ofType(log, 'tool_result')) {
     const request = ofType(log, 'tool_requested').find((event) => event.tool_call_id === result.tool_call_id);
     expect(request?.seq).toBeLessThan(result.seq);
-    if (result.status === 'success')
-      expect(ofType(log, 'tool_scheduled').some((event) => event.tool_call_id === result.tool_call_id)).toBe(true);
+    if (result.status === 'success') expect(wasMade(log, result.tool_call_id), result.tool_call_id).toBe(true);
   }
 }
 
+/** A worker got it, or people were asked. */
+function wasMade(log: readonly DurableEvent[], callId = ''): boolean {
+  return (
+    ofType(log, 'tool_scheduled').some((event) => event.tool_call_id === callId) ||
+    ofType(log, 'await_clarification').some((event) => event.tool_call_id === callId) ||
+    ofType(log, 'await_external_tools').some((event) => event.calls.some((call) => call.tool_call_id === callId))
+  );
+}
+
+/** 7: every pause is over once, before the end; and so is every one that was seen from above. */
+function pausesAreOver(log: readonly DurableEvent[]): void {
+  const opened = log.flatMap((event) =>
+    event.type === 'await_clarification' || event.type === 'await_external_tools' || event.type === 'await_approval'
+      ? [event.await_id]
+      : [],
+  );
+  expect(new Set(opened).size).toBe(opened.length);
+  expect(
+    ofType(log, 'await_resolved')
+      .map((event) => event.await_id)
+      .sort(),
+  ).toEqual([...opened].sort());
+  expect(projectSnapshot(log)?.awaits).toEqual([]);
+}
+
 /** 6: closing text = deltas of the winning attempt; every block that was seen open is closed or retracted. */
-function textsMatchTheirDeltas(seen: readonly StreamEvent[]): void {
+function textsMatchTheirDeltas(seen: readonly StreamEvent[], joined: 'early' | 'late'): void {
   const dropped = seen.some((event) => event.type === 'live_dropped');
   const isText = (event: StreamEvent): event is Delta =>
     !('seq' in event) &&
@@ -67,8 +97,11 @@ function textsMatchTheirDeltas(seen: readonly StreamEvent[]): void {
   for (const end of closing) {
     if (!('text' in end) || !('block_id' in end)) continue;
     const parts = deltas.filter((event) => event.block_id === end.block_id && event.attempt === end.attempt);
-    if (!dropped && end.text !== '') expect(parts.map((part) => part.text).join('')).toBe(end.text);
-    expect(parts.map((part) => part.index)).toEqual(parts.map((_, index) => index));
+    const joinedAfter = joined === 'late' && parts.length === 0;
+    if (!dropped && !joinedAfter && end.text !== '') expect(parts.map((part) => part.text).join('')).toBe(end.text);
+    const indexes = parts.map((part) => part.index);
+    if (joined === 'early') expect(indexes).toEqual(parts.map((_, index) => index));
+    else expect(indexes).toEqual([...new Set(indexes)].sort((a, b) => a - b));
   }
   for (const delta of deltas) {
     const closed = closing.some(
@@ -81,6 +114,49 @@ function textsMatchTheirDeltas(seen: readonly StreamEvent[]): void {
       closed !== retracted,
       `block ${delta.block_id}, attempt ${delta.attempt}: closed ${closed}, retracted ${retracted}`,
     ).toBe(true);
+  }
+}
+
+/**
+ * 3: every `agent_run_started` names a run that exists, with that parent; it ends before its parent's `tool_result`.
+ * Pauses are seen from above between the two.
+ */
+export function checkTree(
+  logs: ReadonlyMap<string, readonly DurableEvent[]>,
+  rootId: string,
+  terminated?: string,
+): void {
+  for (const [runId, log] of logs) {
+    const started = ofType(log, 'agent_run_started');
+    expect(new Set(started.map((event) => event.tool_call_id)).size).toBe(started.length);
+    for (const { link, tool_call_id, seq } of started) {
+      const below = logs.get(link.run_id);
+      if (below?.[0] === undefined) throw new Error(`${runId} links to ${link.run_id}, which is not there`);
+      for (const event of below) {
+        expect(event).toMatchObject({
+          run_id: link.run_id,
+          agent_id: link.agent_id,
+          root_run_id: rootId,
+          parent_run_id: runId,
+          parent_tool_call_id: tool_call_id,
+        });
+      }
+      const result = ofType(log, 'tool_result').find((event) => event.tool_call_id === tool_call_id);
+      if (runId === terminated) continue;
+      expect(result?.link, `the result of ${tool_call_id}`).toEqual(link);
+      expect(seq).toBeLessThan(result?.seq ?? -1);
+      if (link.run_id !== terminated) {
+        expect(below.at(-1)?.type).toBe('run_completed');
+        expect(Date.parse(below.at(-1)?.at ?? '')).toBeLessThanOrEqual(Date.parse(result?.at ?? ''));
+      }
+      const relayed = ofType(log, 'child_await_changed').filter(
+        (event) => event.link.run_id === link.run_id || event.link.run_id.startsWith(`${link.run_id}/`),
+      );
+      for (const event of relayed) {
+        expect(event.seq).toBeGreaterThan(seq);
+        expect(event.seq).toBeLessThan(result?.seq ?? -1);
+      }
+    }
   }
 }
 

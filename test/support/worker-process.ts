@@ -12,6 +12,8 @@ const KEPT_LINES = 30;
 export interface WorkerProcessOptions {
   server: ServerOptions;
   runtime?: RuntimeOptions;
+  /** The agents of `tree-agents.ts`. */
+  trees?: boolean;
 }
 
 export interface WorkerProcess {

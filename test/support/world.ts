@@ -26,13 +26,13 @@ let installed = false;
 
 export async function createWorld(
   options: ConfigOptions,
-  extra: Partial<Pick<WorkerOptions, 'maxCachedWorkflows' | 'dataDir' | 'taskQueue'>> = {},
+  extra: Partial<Pick<WorkerOptions, 'maxCachedWorkflows' | 'dataDir' | 'taskQueue'>> & { address?: string } = {},
 ): Promise<World> {
   if (!installed) installRuntimeLog((line) => process.stderr.write(`${line}\n`));
   installed = true;
   const dataDir = extra.dataDir ?? (await mkdtemp(join(tmpdir(), 'perdure-world-')));
   const server = {
-    connection: { address: inject('temporalAddress') },
+    connection: { address: extra.address ?? inject('temporalAddress') },
     namespace: 'default',
     dataDir,
     taskQueue: extra.taskQueue ?? `test-${randomUUID()}`,

@@ -43,9 +43,17 @@ describe('a cap ends in a synthesis pass and never in a lost answer', () => {
   });
 
   it('max_tokens', async () => {
+    // One call reserves its input and an output of 4,096; the same again is held back for the synthesis pass.
+    const log = await world.run('test.agent', oneEcho, { limits: { run: { max_tokens: 12_000 } } });
+    expectSynthesis(log, 'max_tokens');
+    expect(ofType(log, 'step_started').length).toBeGreaterThan(1);
+    expect(log.at(-1)).toMatchObject({ type: 'run_completed' });
+  });
+
+  it('max_tokens too small for one step leaves the synthesis pass', async () => {
     const log = await world.run('test.agent', oneEcho, { limits: { run: { max_tokens: 1 } } });
     expectSynthesis(log, 'max_tokens');
-    expect(ofType(log, 'step_started')).toHaveLength(2);
+    expect(ofType(log, 'step_started').map((event) => event.title)).toEqual(['Synthesis']);
   });
 
   it('max_consecutive_failed_tool_calls counts decisions, not calls', async () => {

@@ -63,7 +63,7 @@ describe('the phases of a run are true on every path', () => {
       script([{ tool_calls: [call('tools.echo', { text: 'x' })] }, { text: 'x' }]),
     );
     const ofCall = log.filter((event) => event.tool_call_id === 'call_1_1').map((event) => event.type);
-    expect(ofCall).toEqual(['tool_requested', 'tool_scheduled', 'tool_progress', 'tool_result']);
+    expect(ofCall).toEqual(['tool_requested', 'policy_decided', 'tool_scheduled', 'tool_progress', 'tool_result']);
   });
 
   it('a batch of invented tools only executes nothing and says so', async () => {

@@ -2,18 +2,22 @@
  * Records histories for the replay tests: `npx tsx test/workflows/record-histories.ts <version>` writes those that are
  * not there yet. A history that is there is never written again: it stands for runs that are in flight somewhere.
  */
-import { existsSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { defineConfig } from '../../kit/index.js';
+import type { RuntimeOptions } from '../../kit/index.js';
 import { createRegistry } from '../../kit/registry.js';
+import type { StreamEvent } from '../../client/index.js';
 import { startWorker } from '../../worker/create-worker.js';
+import type { RunningWorker } from '../../worker/create-worker.js';
 import { startEmbeddedServer } from '../../worker/embedded-server.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { call, script, testConfig } from '../support/test-agents.js';
+import { treeConfig } from '../support/tree-agents.js';
 
 const version = process.argv[2];
 if (version === undefined) throw new Error('Give the version that the histories stand for, such as 0.1.');
@@ -21,7 +25,55 @@ if (version === undefined) throw new Error('Give the version that the histories 
 installRuntimeLog(console.error);
 
 const echo = call('tools.echo', { text: 'x' });
-const CASES: Record<string, { input: string; request?: object; cancelAt?: string; live?: boolean }> = {
+const child = (...turns: Parameters<typeof script>[0]) => ({
+  tool: 'test.agents.node',
+  args: { script: script(turns) },
+});
+const ask = { tool: 'runtime.user.ask_clarification', args: { question: 'Which one?' } };
+const client_tools = [{ name: 'client_look', description: 'Looks.', input_schema: { type: 'object' } }];
+
+interface Case {
+  input: string;
+  request?: object;
+  cancelAt?: string;
+  live?: boolean;
+  trees?: boolean;
+  runtime?: RuntimeOptions;
+}
+
+const CASES: Record<string, Case> = {
+  'children-side-by-side': {
+    trees: true,
+    input: script([
+      { tool_calls: [child({ text: 'one' }), child({ tool_calls: [echo] }, { text: 'two' }), echo] },
+      { text: 'Both.' },
+    ]),
+  },
+  'children-canceled': {
+    trees: true,
+    input: script([{ tool_calls: [child({ text: ['well'], hang: true }), echo] }]),
+    cancelAt: 'agent_run_started',
+  },
+  'pauses-answered': {
+    trees: true,
+    input: script([
+      {
+        tool_calls: [
+          ask,
+          { tool: 'test.guarded.always', args: { text: 'x' } },
+          { tool: 'client.declared.client_look', args: {} },
+        ],
+      },
+      { tool_calls: [child({ tool_calls: [ask] }, { text: 'asked' })] },
+      { text: 'Done.' },
+    ]),
+    request: { client_tools, limits: { run: { time_budget: '1h' } } },
+  },
+  'a-long-pause': {
+    trees: true,
+    runtime: { long_pause: '1s' },
+    input: script([{ tool_calls: [ask] }, { text: 'Done.' }]),
+  },
   'direct-answer': { input: script([{ thinking: 'hm', text: 'Hello.' }]) },
   'parallel-tools-with-failures': {
     input: script([
@@ -57,6 +109,7 @@ const CASES: Record<string, { input: string; request?: object; cancelAt?: string
   },
 };
 
+const recorded = readdirSync(new URL('histories/', import.meta.url));
 const server = await startEmbeddedServer({
   port: 0,
   uiPort: false,
@@ -65,34 +118,61 @@ const server = await startEmbeddedServer({
   report: console.error,
 });
 const dataDir = await mkdtemp(join(tmpdir(), 'perdure-record-'));
-for (const [name, { input, request, cancelAt, live }] of Object.entries(CASES)) {
+for (const [name, { input, request, cancelAt, live, trees = false, runtime: given }] of Object.entries(CASES)) {
   const file = fileURLToPath(new URL(`histories/${version}-${name}.json`, import.meta.url));
-  if (existsSync(file)) continue;
-  const runtime = name === 'continued-as-new' ? { continue_as_new_after_events: 40 } : {};
+  if (recorded.some((file) => file.endsWith(`-${name}.json`))) continue;
+  const runtime = given ?? (name === 'continued-as-new' ? { continue_as_new_after_events: 40 } : {});
   const worker = await startWorker({
     connection: { address: server.address },
     namespace: 'default',
     dataDir,
     taskQueue: name,
-    registry: createRegistry(defineConfig(testConfig(runtime))),
+    registry: createRegistry(defineConfig(trees ? treeConfig(runtime) : testConfig(runtime))),
     report: console.error,
   });
   const { runs } = worker.client;
   const { run_id } = await runs.start({
-    agent_id: 'test.agent',
+    agent_id: trees ? 'test.node' : 'test.agent',
     input,
     ...request,
     ...(live ? { signal_live: true } : {}),
   });
-  for await (const event of runs.stream(run_id)) if (event.type === cancelAt) await runs.cancel(run_id);
-  const handle = worker.temporal.workflow.getHandle(run_id);
+  const children: string[] = [];
+  for await (const event of runs.stream(run_id, { children: 'flattened' })) {
+    if (event.type === cancelAt) await runs.cancel(run_id);
+    if (event.type === 'agent_run_started') children.push(event.link.run_id);
+    await answer(worker, event, name === 'a-long-pause' ? 3_000 : 0);
+  }
+  await record(worker, run_id, file);
+  for (const [n, id] of children.entries()) await record(worker, id, file.replace('.json', `.child-${n + 1}.json`));
+  await worker.stop();
+}
+await server.stop();
+
+async function answer({ client: { runs } }: RunningWorker, event: StreamEvent, wait: number): Promise<void> {
+  if (event.type === 'await_clarification') {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    await runs.answerClarification(event.run_id, { await_id: event.await_id, answer: 'This one.' });
+  } else if (event.type === 'await_approval') {
+    const { await_id, digest } = event;
+    await runs.decideApproval(event.run_id, { await_id, decision: 'approve', digest });
+  } else if (event.type === 'await_external_tools') {
+    const results = event.calls.map(({ tool_call_id }) => ({
+      tool_call_id,
+      status: 'success' as const,
+      output: 'seen',
+    }));
+    await runs.submitToolResults(event.run_id, { results });
+  }
+}
+
+/** Who recorded it, and where, is nobody's business, and nothing that replays. */
+async function record({ temporal }: RunningWorker, runId: string, file: string): Promise<void> {
+  const handle = temporal.workflow.getHandle(runId);
   await handle.result().catch(() => {});
-  // Who recorded it, and where, is nobody's business, and nothing that replays.
   const json = historyToJSON(await handle.fetchHistory())
     .replaceAll(/"identity": ?"[^"]*"/g, '"identity": "recorder"')
     .replaceAll(/"stackTrace": ?"(?:[^"\\]|\\.)*"/g, '"stackTrace": ""');
   await writeFile(file, `${json}\n`);
   console.log(`recorded ${file}`);
-  await worker.stop();
 }
-await server.stop();

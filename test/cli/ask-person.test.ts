@@ -1,0 +1,143 @@
+/** Answering where the run is shown: what is asked, what is sent, and what happens when somebody else was quicker. */
+import { PassThrough } from 'node:stream';
+import { setImmediate as tick } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { askPerson } from '../../cli/ask-person.js';
+import { createLineReader } from '../../cli/line-reader.js';
+import type { Pause } from '../../cli/open-pauses.js';
+import type { Runs } from '../../client/index.js';
+
+function keyboard() {
+  const stream = new PassThrough();
+  const modes: boolean[] = [];
+  const keys = Object.assign(stream, { setRawMode: (mode: boolean) => (modes.push(mode), keys) });
+  return {
+    keys: keys as unknown as Parameters<typeof createLineReader>[0],
+    type: (text: string) => stream.write(text),
+    modes,
+  };
+}
+
+function sitDown() {
+  const { keys, type, modes } = keyboard();
+  const sent: unknown[][] = [];
+  const shown: (readonly string[] | undefined)[] = [];
+  const notes: string[] = [];
+  let interrupts = 0;
+  const send =
+    (name: string) =>
+    (...args: unknown[]) => {
+      sent.push([name, ...args]);
+      return Promise.resolve();
+    };
+  const runs = {
+    answerClarification: send('answer'),
+    decideApproval: send('decide'),
+    submitToolResults: send('submit'),
+  } as unknown as Runs;
+  const person = askPerson({
+    runs,
+    reader: createLineReader(keys, () => interrupts++),
+    view: { prompt: (lines) => void shown.push(lines), note: (line) => void notes.push(line) },
+    answeredBy: 'ada',
+  });
+  const enter = async (text: string) => {
+    type(`${text}\r`);
+    for (let turn = 0; turn < 5; turn++) await tick();
+  };
+  return { person, runs, sent, shown, notes, modes, type, enter, interrupts: () => interrupts };
+}
+
+const question: Pause = {
+  run_id: 'r',
+  agent_id: 'a.b',
+  await_id: 'q',
+  kind: 'clarification',
+  question: 'Which?',
+  choices: ['this', 'that'],
+};
+const calls = [{ tool_call_id: 'call_1_1', name: 'client.declared.client_x', arguments: '{"a":1}' }];
+const approval: Pause = { run_id: 'r/call_1_2', agent_id: 'a.c', await_id: 'ok', kind: 'approval', calls, digest: 'd' };
+const client: Pause = { run_id: 'r', agent_id: 'a.b', await_id: 'ext', kind: 'external_tools', calls };
+
+describe('a person at the terminal', () => {
+  it('picks a choice by its number, or says something else', async () => {
+    const { person, sent, shown, enter } = sitDown();
+    person.pauses([question]);
+    expect(shown.at(-1)).toEqual(['a.b asks:', 'Which?', '1) this', '2) that', '> ▏']);
+    await enter('');
+    await enter('2');
+    expect(sent).toEqual([['answer', 'r', { await_id: 'q', answer: 'that', answered_by: 'ada' }]]);
+    expect(shown.at(-1)).toBeUndefined();
+    person.pauses([{ ...question, await_id: 'q2' }]);
+    await enter('neither');
+    expect(sent.at(-1)).toEqual(['answer', 'r', { await_id: 'q2', answer: 'neither', answered_by: 'ada' }]);
+  });
+
+  it('approves with y, denies with n and a reason, and is asked again for anything else', async () => {
+    const { person, sent, shown, enter } = sitDown();
+    person.pauses([approval]);
+    expect(shown.at(-1)?.[1]).toBe('may it call client.declared.client_x {"a":1}');
+    await enter('maybe');
+    expect(sent).toEqual([]);
+    await enter('y');
+    const decision = { await_id: 'ok', digest: 'd', answered_by: 'ada' };
+    expect(sent).toEqual([['decide', 'r/call_1_2', { ...decision, decision: 'approve' }]]);
+    person.pauses([{ ...approval, await_id: 'no' }]);
+    await enter('n, too far');
+    expect(sent.at(-1)).toEqual([
+      'decide',
+      'r/call_1_2',
+      { ...decision, await_id: 'no', decision: 'deny', note: 'too far' },
+    ]);
+  });
+
+  it('gives JSON or text for a client tool, or declines, one call after another', async () => {
+    const { person, sent, enter } = sitDown();
+    const [first] = calls;
+    person.pauses([{ ...client, calls: [...calls, { ...first, tool_call_id: 'call_1_2' } as (typeof calls)[0]] }]);
+    await enter('{"seat":"14A"}');
+    await enter('/declined');
+    const results = [
+      { tool_call_id: 'call_1_1', status: 'success', output: { seat: '14A' } },
+      { tool_call_id: 'call_1_2', status: 'declined' },
+    ];
+    expect(sent).toEqual([['submit', 'r', { await_id: 'ext', results, answered_by: 'ada' }]]);
+  });
+
+  it('is asked about one pause after another, and no more when somebody else has answered', async () => {
+    const { person, sent, shown, enter, modes } = sitDown();
+    person.pauses([question, approval]);
+    person.pauses([approval]);
+    for (let turn = 0; turn < 5; turn++) await tick();
+    expect(shown.at(-1)?.[0]).toBe('a.c asks:');
+    await enter('yes');
+    expect(sent).toHaveLength(1);
+    person.stop();
+    expect(modes.at(-1)).toBe(false);
+  });
+
+  it('hears why an answer was refused, and is not asked for ever', async () => {
+    const { person, runs, notes, shown, enter } = sitDown();
+    runs.answerClarification = () => Promise.reject(new Error('q is answered already'));
+    person.pauses([question]);
+    await enter('1');
+    expect(notes).toEqual(['the answer was not taken: q is answered already']);
+    expect(shown.at(-1)).toBeUndefined();
+  });
+
+  it('can correct the line, and Ctrl-C is passed on', async () => {
+    const { person, sent, shown, type, enter, interrupts } = sitDown();
+    person.pauses([{ ...question, choices: [] }]);
+    type('hello wrold\x17world!');
+    await tick();
+    expect(shown.at(-1)?.at(-1)).toBe('> hello world!▏');
+    type('\x03');
+    expect(interrupts()).toBe(1);
+    type('\x7f\x1b[D\x1b[D');
+    await tick();
+    expect(shown.at(-1)?.at(-1)).toBe('> hello wor▏ld');
+    await enter('');
+    expect(sent[0]?.[2]).toMatchObject({ answer: 'hello world' });
+  });
+});
