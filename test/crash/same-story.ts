@@ -12,7 +12,7 @@ export function unknownCalls(log: readonly DurableEvent[]): string[] {
   );
 }
 
-/** Without times, ids of the run, durations, attempts, and the results of the given calls; all else is compared. */
+/** Without times, ids of the run, durations, attempts and what they were charged, and the results of the given calls; all else is compared. */
 function normalise(log: readonly DurableEvent[], unknown: readonly string[]): unknown[] {
   return log
     .filter(({ type }) => type !== 'attempt_retracted' && type !== 'tool_retry')
@@ -26,6 +26,12 @@ function normalise(log: readonly DurableEvent[], unknown: readonly string[]): un
       } = rest as Partial<Record<string, unknown>>;
       // Numbers are gapless (the reader's check says so); events that only a crash brings are not counted.
       const kept: Record<string, unknown> = { ...told, seq: index };
+      if (event.type === 'run_completed') {
+        // A lost attempt reports no usage, so it is charged what was reserved for it.
+        const { total_tokens: _own, ...usage } = event.usage;
+        const { total_tokens: _tree, ...tree_usage } = event.tree_usage;
+        Object.assign(kept, { usage, tree_usage });
+      }
       if (event.type === 'tool_result' && unknown.includes(event.tool_call_id ?? '')) {
         for (const field of ['status', 'failure', 'content']) delete kept[field];
       }

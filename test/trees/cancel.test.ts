@@ -116,7 +116,7 @@ describe('cancel over a tree', () => {
     expect((await world.client.runs.get(run_id)).awaits).toEqual([]);
   });
 
-  it('before the children have begun: none is left behind', async () => {
+  it('before the children have begun: none is left behind', { timeout: 180_000 }, async () => {
     const ids = await Promise.all(
       Array.from({ length: 6 }, () => start([{ tool_calls: [hanging, hanging, working] }])),
     );
