@@ -31,7 +31,7 @@ if (asked.length === 0) {
 
 Written by \`npm run bench\` (Node ${process.versions.node}, ${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown CPU'}), on the tuned embedded server, in memory. Times depend on the machine; ratios are taken within one run.
 
-For comparison, Temporal's own openai-agents plugin, measured in the same way on a machine of this kind: 0.22 of the bare workflow's throughput, 116 ms from delta to reader, and 235 history events for one watched answer where the bare run has 42.
+For comparison, figures that were given to us for Temporal's own openai-agents plugin; this command does not measure it: 0.22 of the bare workflow's throughput, 116 ms from delta to reader, and 235 history events for one watched answer where the bare run has 42.
 `;
   await writeFile(new URL('../../docs/benchmarks.md', import.meta.url), `${head}\n${sections.join('\n')}`);
 }
