@@ -5,7 +5,7 @@ import type { ClientOptions, Runs } from './runs.js';
 export type { RunStream } from './run-stream.js';
 export type { ClientOptions, Runs } from './runs.js';
 export type { StreamOptions } from './streams.js';
-export type { StreamEvent } from './subscription.js';
+export type { StreamEvent } from '../contract/live-events.js';
 
 export interface PerdureClient {
   readonly runs: Runs;

@@ -12,7 +12,7 @@
  */
 import type { StreamPosition } from './stream-cursor.js';
 import { writeCursor } from './stream-cursor.js';
-import type { StreamEvent } from './subscription.js';
+import type { StreamEvent } from '../contract/live-events.js';
 
 export interface RunStream extends AsyncIterableIterator<StreamEvent> {
   /** Where to resume (`stream(runId, { cursor })`): after the last event delivered. Also good after the end. */

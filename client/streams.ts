@@ -12,7 +12,7 @@ import { createRunStream } from './run-stream.js';
 import type { RunSource, RunStream } from './run-stream.js';
 import { readCursor } from './stream-cursor.js';
 import type { StreamPosition } from './stream-cursor.js';
-import type { StreamEvent } from './subscription.js';
+import type { StreamEvent } from '../contract/live-events.js';
 
 export interface StreamOptions {
   /** The first `seq`; negative counts from the end; 0 by default. Of one run: a flattened stream takes a cursor. */

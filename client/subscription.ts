@@ -5,10 +5,8 @@
  * B2  Live events of a reader that is too slow are merged, then dropped, with a marker; nobody else notices.
  */
 import type { DurableEvent } from '../contract/events.js';
-import type { LiveEvent, StreamMarker } from '../contract/live-events.js';
+import type { LiveEvent, StreamEvent, StreamMarker } from '../contract/live-events.js';
 import { mergeInto } from '../live/signal-publisher.js';
-
-export type StreamEvent = DurableEvent | LiveEvent | StreamMarker;
 
 const MAX_LIVE = 1_000;
 

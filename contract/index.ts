@@ -8,6 +8,7 @@ export { DurableEvent } from './events.js';
 export type { DurableEventType, EventOf } from './events.js';
 export { Limits, RunLimits } from './limits.js';
 export { LiveEvent, StreamMarker } from './live-events.js';
+export type { StreamEvent } from './live-events.js';
 export { BaseMessage, ContentPart, Role, ToolCall } from './messages.js';
 export type { ModelProvider, ModelRequest, ModelStreamPart } from './model-provider.js';
 export { applyProfile, PROFILES, resolveProfile, StreamProfile } from './profiles.js';

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { provenance } from './events.js';
+import type { DurableEvent } from './events.js';
 
 function live<T extends string, S extends z.core.$ZodLooseShape>(type: T, about: string, shape: S) {
   return z.object({ type: z.literal(type), live_id: z.string(), ...provenance, ...shape }).describe(about);
@@ -48,3 +49,6 @@ export const StreamMarker = z.discriminatedUnion('type', [
     .describe('This reader was too slow; live events were left out, durable ones never are.'),
 ]);
 export type StreamMarker = z.infer<typeof StreamMarker>;
+
+/** What a reader of a run gets. */
+export type StreamEvent = DurableEvent | LiveEvent | StreamMarker;

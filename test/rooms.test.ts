@@ -45,6 +45,7 @@ const upToWorker = ['contract', 'kit', 'providers', 'live', 'store', 'activities
 
 const rooms: Readonly<Record<string, Row>> = {
   contract: { rooms: [], packages: ['zod'], replays: true },
+  dialects: { rooms: ['contract'], packages: [], replays: true },
   workflows: { rooms: ['contract'], packages: ['@temporalio/workflow'], replays: true },
   kit: { rooms: ['contract'], packages: ['zod'] },
   providers: { rooms: ['contract'], packages: ['openai', 'zod'] },
@@ -54,13 +55,17 @@ const rooms: Readonly<Record<string, Row>> = {
     rooms: ['contract', 'kit', 'providers', 'live', 'store'],
     packages: ['zod', '@temporalio/activity', '@temporalio/common'],
   },
-  client: { rooms: ['contract', 'live'], packages: ['@temporalio/client', '@temporalio/common'] },
+  client: { rooms: ['contract', 'dialects', 'live'], packages: ['@temporalio/client', '@temporalio/common'] },
+  gateway: {
+    rooms: ['contract', 'dialects', 'store', 'client'],
+    packages: ['hono', '@hono/node-server', 'jose', 'pino', 'prom-client', 'zod'],
+  },
   worker: {
     rooms: upToWorker,
     packages: ['@temporalio/client', '@temporalio/common', '@temporalio/envconfig', '@temporalio/worker'],
   },
   cli: {
-    rooms: [...upToWorker, 'worker'],
+    rooms: ['dialects', ...upToWorker, 'gateway', 'worker'],
     packages: [
       'zod',
       'commander',
@@ -74,9 +79,9 @@ const rooms: Readonly<Record<string, Row>> = {
     ],
   },
   examples: { rooms: ['contract', 'kit', 'providers'], packages: 'any', selfImport: true },
-  bench: { rooms: [...upToWorker, 'worker'], packages: 'any' },
+  bench: { rooms: ['dialects', ...upToWorker, 'gateway', 'worker'], packages: 'any' },
   test: {
-    rooms: ['workflows', ...upToWorker, 'worker', 'cli', 'examples', 'bench'],
+    rooms: ['dialects', 'workflows', ...upToWorker, 'gateway', 'worker', 'cli', 'examples', 'bench'],
     packages: 'any',
     selfImport: true,
   },

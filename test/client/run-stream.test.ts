@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createRunStream } from '../../client/run-stream.js';
 import type { RunSource, RunStream } from '../../client/run-stream.js';
 import { readCursor } from '../../client/stream-cursor.js';
-import type { StreamEvent } from '../../client/subscription.js';
+import type { StreamEvent } from '../../contract/live-events.js';
 import type { DurableEvent, EventDraft } from '../../contract/events.js';
 import { childRunId, streamKey } from '../../contract/ids.js';
 import type { RunHandle } from '../../contract/run.js';

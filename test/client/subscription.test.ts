@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { createSubscription } from '../../client/subscription.js';
-import type { StreamEvent, Subscription } from '../../client/subscription.js';
+import type { Subscription } from '../../client/subscription.js';
 import type { DurableEvent, EventDraft } from '../../contract/events.js';
-import type { LiveEvent, StreamMarker } from '../../contract/live-events.js';
+import type { LiveEvent, StreamEvent, StreamMarker } from '../../contract/live-events.js';
 import { NO_USAGE } from '../../contract/snapshot.js';
 import { live, writtenLog } from '../contract/written-log.js';
 
