@@ -11,6 +11,7 @@ import type { ModelDependencies } from './call-model.js';
 import { isCancelRequested, startHeartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import { loadMedia } from './media.js';
+import { openPurse } from './planner-purse.js';
 import { createPartPublisher } from './publish-part.js';
 
 export async function callPlanner(dependencies: ModelDependencies, input: CallModelInput): Promise<CallModelResult> {
@@ -35,6 +36,7 @@ export async function callPlanner(dependencies: ModelDependencies, input: CallMo
     const loaded = await loadMedia(messages, dependencies.artefacts);
     const signal = AbortSignal.any([context.cancellationSignal, AbortSignal.timeout(spec.runtime.model_timeout_ms)]);
     const done: ChatInvokeCompletion[] = [];
+    const purse = openPurse(input.allowance, spec.model, input.run.run_id);
     let started = 0;
     const decision = await planner({
       run: input.run,
@@ -46,6 +48,7 @@ export async function callPlanner(dependencies: ModelDependencies, input: CallMo
         async invoke(asked = {}) {
           const own = asked.instructions === undefined ? spec : { ...spec, instructions: asked.instructions };
           const request = toRequest(input, own, [...(asked.messages ?? loaded)], attempt);
+          const paid = purse.reserve(request);
           const assembler = createAssembler();
           started += 1;
           await readStream(
@@ -57,6 +60,7 @@ export async function callPlanner(dependencies: ModelDependencies, input: CallMo
           // What was said by then is no whole answer, and a planner must not take it for one.
           signal.throwIfAborted();
           const completion = assembler.completion();
+          paid(completion.usage);
           done.push(completion);
           return completion;
         },

@@ -36,6 +36,13 @@ export interface CallModelInput {
   /** Said to the model after the conversation, this once: why it must finish. */
   directive?: string;
   signal_live: boolean;
+  /** Of a planner under limits: what all its model calls together may use. */
+  allowance?: Allowance;
+}
+
+export interface Allowance {
+  tokens?: number;
+  cost_usd?: number;
 }
 
 export interface CallModelResult {

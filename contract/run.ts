@@ -102,6 +102,12 @@ export const RunUsage = z.object({
   output_tokens: z.number().int(),
   total_tokens: z.number().int(),
   cost_usd: z.number().optional(),
+  /**
+   * What limits were charged for attempts that reported no usage, and for children whose end nobody saw: the
+   * reservation or the lease, on top of the tokens and the cost above. Absent where there were none.
+   */
+  charged_tokens: z.number().int().optional(),
+  charged_cost_usd: z.number().optional(),
   /** Steps that planned; a synthesis pass is paid from what was held back for it. */
   steps: z.number().int().optional(),
   /** Child runs that were started. */

@@ -222,7 +222,7 @@ function updateTool(snapshot: RunSnapshot, callId: string | undefined, change: P
 }
 
 export function addUsage(a: RunUsage, b: RunUsage): RunUsage {
-  const optional = (name: 'cost_usd' | 'steps' | 'children') =>
+  const optional = (name: 'cost_usd' | 'charged_tokens' | 'charged_cost_usd' | 'steps' | 'children') =>
     a[name] === undefined && b[name] === undefined ? {} : { [name]: (a[name] ?? 0) + (b[name] ?? 0) };
   return {
     model_calls: a.model_calls + b.model_calls,
@@ -231,6 +231,8 @@ export function addUsage(a: RunUsage, b: RunUsage): RunUsage {
     output_tokens: a.output_tokens + b.output_tokens,
     total_tokens: a.total_tokens + b.total_tokens,
     ...optional('cost_usd'),
+    ...optional('charged_tokens'),
+    ...optional('charged_cost_usd'),
     ...optional('steps'),
     ...optional('children'),
   };

@@ -5,10 +5,13 @@
  * B1  spent + leased never exceeds the limit; a child's own limit is its lease.
  * B2  A child that ends settles at what its tree spent; one whose end nobody saw settles at its full lease.
  * B3  Tokens and cost are reserved before a call as the estimate of its input and the largest output; the same again
- *     is held back for the synthesis pass. An attempt that reports no usage is charged its reservation.
+ *     is held back for the synthesis pass. An attempt that reports no usage is charged its reservation, unless the vendor
+ *     refused it; a planner reserves its allowance. A charge is kept apart from what was used, and counts the same.
  */
-import type { ModelPass } from '../contract/activities.js';
+import type { Allowance, ModelPass } from '../contract/activities.js';
 import type { Limits } from '../contract/limits.js';
+import { reservationOf } from '../contract/reservation.js';
+import type { Reservation } from '../contract/reservation.js';
 import type { RunUsage } from '../contract/run.js';
 import { addUsage, NO_USAGE } from '../contract/snapshot.js';
 import type { Run, Stop } from './run-state.js';
@@ -20,8 +23,6 @@ export interface Tree {
   settled: RunUsage;
 }
 
-const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
-const CHARACTERS_PER_TOKEN = 4;
 /** What a synthesis pass is told on top. */
 const DIRECTIVE_CHARACTERS = 400;
 
@@ -50,9 +51,9 @@ function spentOf(usage: RunUsage, name: Countable): number {
     case 'max_steps':
       return usage.steps ?? 0;
     case 'max_tokens':
-      return usage.total_tokens;
+      return usage.total_tokens + (usage.charged_tokens ?? 0);
     case 'max_cost_usd':
-      return usage.cost_usd ?? 0;
+      return (usage.cost_usd ?? 0) + (usage.charged_cost_usd ?? 0);
     case 'max_children':
       return usage.children ?? 0;
   }
@@ -66,26 +67,35 @@ function left(run: Run, name: Countable): number | undefined {
   return limit - spentOf(treeUsage(run), name) - leased;
 }
 
-export interface Reservation {
-  tokens: number;
-  cost_usd: number;
-}
-
 /** What a model call with the first `length` messages can use at most, by estimate. */
 export function reservation(run: Run, length = run.log.transcript.length): Reservation {
   const spec = run.pinned?.spec;
   const fixed = (spec?.instructions.length ?? 0) + JSON.stringify(spec?.tools ?? []).length;
   const said = run.log.transcript.slice(0, length).reduce((sum, message) => sum + JSON.stringify(message).length, 0);
-  const input = Math.ceil((fixed + said + DIRECTIVE_CHARACTERS) / CHARACTERS_PER_TOKEN);
-  const output = spec?.model.max_output_tokens ?? DEFAULT_MAX_OUTPUT_TOKENS;
-  return { tokens: input + output, cost_usd: costOf(run, input, output) };
+  return reservationOf(spec?.model, fixed + said + DIRECTIVE_CHARACTERS);
 }
 
-export function costOf(run: Run, input: number, output: number, cached = 0): number {
-  const price = run.pinned?.spec.model.price;
-  if (price === undefined) return 0;
-  const fresh = Math.max(0, input - cached);
-  return (fresh * price.input + cached * (price.cached_input ?? price.input) + output * price.output) / 1_000_000;
+/** A limit on tokens or cost that is set, what is left of it, and what one call reserves of it. */
+interface Bound {
+  scope: 'run' | 'tree';
+  limit: 'max_tokens' | 'max_cost_usd';
+  maximum: number;
+  free: number;
+  each: number;
+}
+
+function bounds(run: Run): Bound[] {
+  const own = run.pinned?.spec.limits.run ?? {};
+  const tree = treeLimits(run);
+  const limits = ['max_tokens', 'max_cost_usd'] as const;
+  if (limits.every((limit) => own[limit] === undefined && tree[limit] === undefined)) return [];
+  const { tokens, cost_usd } = reservation(run);
+  const bound = (scope: Bound['scope'], limit: Bound['limit'], maximum: number | undefined, free: number): Bound[] =>
+    maximum === undefined ? [] : [{ scope, limit, maximum, free, each: limit === 'max_tokens' ? tokens : cost_usd }];
+  return [
+    ...limits.flatMap((limit) => bound('run', limit, own[limit], (own[limit] ?? 0) - spentOf(run.counters.usage, limit))),
+    ...limits.flatMap((limit) => bound('tree', limit, tree[limit], left(run, limit) ?? 0)),
+  ];
 }
 
 /** The run's own, or what its parent has left. */
@@ -96,47 +106,49 @@ export function timeBudget(run: Run): number | undefined {
 }
 
 /** Each attempt at a call is paid for, so there are no more than fit; what is held back for the synthesis is not theirs. */
-export function affordableAttempts(run: Run, pass: ModelPass, most: number): number {
-  const own = run.pinned?.spec.limits.run ?? {};
-  const { usage } = run.counters;
-  const { tokens, cost_usd } = reservation(run);
-  const frees: [number | undefined, number][] = [
-    [own.max_tokens === undefined ? undefined : own.max_tokens - usage.total_tokens, tokens],
-    [own.max_cost_usd === undefined ? undefined : own.max_cost_usd - (usage.cost_usd ?? 0), cost_usd],
-    [left(run, 'max_tokens'), tokens],
-    [left(run, 'max_cost_usd'), cost_usd],
-  ];
-  const heldBack = pass === 'planning' ? 1 : 0;
-  const fits = frees.map(([free, each]) =>
-    free === undefined || each === 0 ? most : Math.floor(free / each) - heldBack,
-  );
+export function affordableAttempts(run: Run, pass: ModelPass, most: number, allowance?: Allowance): number {
+  const fits = bounds(run).map(({ limit, free, each }) => {
+    if (each === 0) return most;
+    const attempt = (limit === 'max_tokens' ? allowance?.tokens : allowance?.cost_usd) ?? each;
+    return Math.floor((pass === 'planning' ? free - each : free) / attempt);
+  });
   return Math.max(1, Math.min(most, ...fits));
 }
 
 /** Before a planning call: it must fit, and the synthesis pass after it too. */
 export function stopForTokens(run: Run): Stop | undefined {
-  const own = run.pinned?.spec.limits.run ?? {};
-  const tree = treeLimits(run);
-  if ([own.max_tokens, own.max_cost_usd, tree.max_tokens, tree.max_cost_usd].every((limit) => limit === undefined))
-    return undefined;
-  const { tokens, cost_usd } = reservation(run);
-  const { usage } = run.counters;
-  const check = (
-    scope: 'run' | 'tree',
-    limit: 'max_tokens' | 'max_cost_usd',
-    maximum: number | undefined,
-    free: number | undefined,
-  ): Stop | undefined => {
-    const requested = limit === 'max_tokens' ? tokens : cost_usd;
-    if (maximum === undefined || free === undefined || free >= 2 * requested) return undefined;
-    return { scope, limit, maximum, used: round(maximum - free), requested: round(2 * requested) };
+  return bounds(run)
+    .filter(({ free, each }) => free < 2 * each)
+    .map((bound) => stopOf(bound, 2 * bound.each))[0];
+}
+
+/**
+ * What a planner may spend in one attempt, however often it calls the model: half of what is left beside the
+ * synthesis pass, so that there is something for a second attempt and for further steps; at least one call.
+ */
+export function plannerAllowance(run: Run): (Allowance & { stop: Stop }) | undefined {
+  const [first, ...rest] = bounds(run).map((bound) => ({
+    ...bound,
+    allowed: Math.max(bound.each, (bound.free - bound.each) / 2),
+  }));
+  if (first === undefined) return undefined;
+  const all = [first, ...rest];
+  const least = (limit: Bound['limit']) => {
+    const allowed = all.filter((bound) => bound.limit === limit).map((bound) => bound.allowed);
+    return allowed.length === 0 ? undefined : Math.min(...allowed);
   };
-  return (
-    check('run', 'max_tokens', own.max_tokens, (own.max_tokens ?? 0) - usage.total_tokens) ??
-    check('run', 'max_cost_usd', own.max_cost_usd, (own.max_cost_usd ?? 0) - (usage.cost_usd ?? 0)) ??
-    check('tree', 'max_tokens', tree.max_tokens, left(run, 'max_tokens')) ??
-    check('tree', 'max_cost_usd', tree.max_cost_usd, left(run, 'max_cost_usd'))
-  );
+  const tokens = least('max_tokens');
+  const cost_usd = least('max_cost_usd');
+  const tightest = all.reduce((one, other) => (other.free / other.each < one.free / one.each ? other : one));
+  return {
+    ...(tokens === undefined ? {} : { tokens: Math.floor(tokens) }),
+    ...(cost_usd === undefined ? {} : { cost_usd }),
+    stop: stopOf(tightest, tightest.allowed),
+  };
+}
+
+function stopOf({ scope, limit, maximum, free }: Bound, requested: number): Stop {
+  return { scope, limit, maximum, used: round(maximum - free), requested: round(requested) };
 }
 
 /** Nobody spends what the tree does not have, not even on the last words. */
@@ -230,10 +242,10 @@ function fullLease(lease: Limits): RunUsage {
   return {
     ...NO_USAGE,
     tool_calls: lease.max_tool_calls ?? 0,
-    total_tokens: lease.max_tokens ?? 0,
     steps: lease.max_steps ?? 0,
     children: lease.max_children ?? 0,
-    ...(lease.max_cost_usd === undefined ? {} : { cost_usd: lease.max_cost_usd }),
+    ...(lease.max_tokens === undefined ? {} : { charged_tokens: lease.max_tokens }),
+    ...(lease.max_cost_usd === undefined ? {} : { charged_cost_usd: lease.max_cost_usd }),
   };
 }
 

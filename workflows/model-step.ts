@@ -2,15 +2,18 @@
 import { ActivityCancellationType, ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
 import type { CallModelInput, CallModelResult, ModelPass, RunActivities } from '../contract/activities.js';
 import { extendDigest } from '../contract/digest.js';
+import { isErrorCode } from '../contract/errors.js';
+import type { ErrorCode } from '../contract/errors.js';
 import { stepId, toolCallId, blockId } from '../contract/ids.js';
 import type { AssistantMessage, ToolCall } from '../contract/messages.js';
 import type { Failure } from '../contract/run.js';
+import { costOf } from '../contract/reservation.js';
+import type { Reservation } from '../contract/reservation.js';
 import { addUsage, NO_USAGE } from '../contract/snapshot.js';
-import { affordableAttempts, costOf, reservation } from './budget.js';
-import type { Reservation } from './budget.js';
+import { affordableAttempts, plannerAllowance, reservation } from './budget.js';
 import { failure, failureOf } from './run-failure.js';
 import { summary } from './run-page.js';
-import type { Pinned, Run } from './run-state.js';
+import type { Pinned, Run, Stop } from './run-state.js';
 import { settle } from './settle.js';
 
 export interface Step {
@@ -31,6 +34,8 @@ export type Decision =
   | { kind: 'tools'; calls: RequestedCall[] }
   | { kind: 'answer'; text: string }
   | { kind: 'interrupted' }
+  /** A planner asked for more than a limit leaves it. */
+  | { kind: 'stopped'; stop: Stop }
   | { kind: 'failed'; failure: Failure };
 
 export function beginStep(run: Run, title: string): Step {
@@ -54,7 +59,9 @@ export async function callModel(
 ): Promise<Decision> {
   const { spec } = pinned;
   const { model, runtime } = spec;
-  const most = affordableAttempts(run, pass, runtime.model_max_attempts);
+  const planned = spec.planner === true && pass === 'planning';
+  const { stop, ...allowance } = (planned ? plannerAllowance(run) : undefined) ?? {};
+  const most = affordableAttempts(run, pass, runtime.model_max_attempts, allowance);
   const { callModel: byModel, callPlanner } = proxyActivities<RunActivities>({
     startToCloseTimeout: runtime.model_timeout_ms + 30_000,
     heartbeatTimeout: runtime.heartbeat_timeout_ms,
@@ -64,13 +71,13 @@ export async function callModel(
   });
   const input = nextInput(run, pinned, step, pass, directive);
   const { length } = run.log.transcript;
-  const reserved = () => reservation(run, length);
-  const call = spec.planner === true && pass === 'planning' ? callPlanner : byModel;
-  const settled = await settle(run, () => call(input));
+  const reserved = () => ({ ...reservation(run, length), ...allowance });
+  const call = planned ? callPlanner : byModel;
+  const settled = await settle(run, () => call(stop === undefined ? input : { ...input, allowance }));
 
   if (settled.state === 'done') return commit(run, step, pass, settled.value, reserved);
   const attempts = attemptsOf(settled, most);
-  charge(run, reserved, attempts);
+  charge(run, reserved, wasRefused(settled) ? attempts - 1 : attempts);
   // Whatever the lost attempts showed is void: a reader may hold text that no closing event will ever claim.
   run.log.append({
     type: 'attempt_retracted',
@@ -79,7 +86,9 @@ export async function callModel(
   });
   if (settled.state === 'abandoned' || run.cancellation !== undefined || run.deadline_passed)
     return { kind: 'interrupted' };
-  return { kind: 'failed', failure: failureOf(settled.error) };
+  const why = failureOf(settled.error);
+  if (stop !== undefined && why.code === 'budget_exhausted') return { kind: 'stopped', stop };
+  return { kind: 'failed', failure: why };
 }
 
 /** Only what is new since the last model call, so that history grows with the conversation and not with its square. */
@@ -173,14 +182,15 @@ function recordUsage(
 ): void {
   const { usage } = completion;
   charge(run, reserved, usage ? attempt - 1 : attempt);
-  const cost = usage ? costOf(run, usage.input_tokens, usage.output_tokens, usage.input_cached_tokens ?? 0) : 0;
+  const price = run.pinned?.spec.model.price;
+  const cost = usage ? costOf(price, usage.input_tokens, usage.output_tokens, usage.input_cached_tokens ?? 0) : 0;
   run.counters.usage = addUsage(run.counters.usage, {
     ...NO_USAGE,
     model_calls,
     input_tokens: usage?.input_tokens ?? 0,
     output_tokens: usage?.output_tokens ?? 0,
     total_tokens: usage?.total_tokens ?? 0,
-    ...(run.pinned?.spec.model.price === undefined ? {} : { cost_usd: cost }),
+    ...(price === undefined ? {} : { cost_usd: cost }),
   });
   if (usage && model_calls > 0) run.log.append({ type: 'usage_recorded', step_id, usage });
 }
@@ -190,8 +200,8 @@ function charge(run: Run, reserved: () => Reservation, attempts: number): void {
   const { tokens, cost_usd } = reserved();
   run.counters.usage = addUsage(run.counters.usage, {
     ...NO_USAGE,
-    total_tokens: tokens * attempts,
-    ...(run.pinned?.spec.model.price === undefined ? {} : { cost_usd: cost_usd * attempts }),
+    charged_tokens: tokens * attempts,
+    ...(run.pinned?.spec.model.price === undefined ? {} : { charged_cost_usd: cost_usd * attempts }),
   });
 }
 
@@ -207,6 +217,24 @@ function mint(step: Step, n: number, call: ToolCall): RequestedCall {
 function textOf(message: AssistantMessage): string {
   return message.content || message.refusal || '';
 }
+
+/** The vendor did not take the last attempt, so it cost nothing. */
+function wasRefused(settled: { state: string; error?: unknown }): boolean {
+  if (settled.state !== 'failed') return false;
+  const { code } = failureOf(settled.error);
+  return isErrorCode(code) && REFUSALS.has(code);
+}
+
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'model_bad_request',
+  'model_context_exceeded',
+  'model_unauthorized',
+  'model_forbidden',
+  'model_not_found',
+  'model_rate_limited',
+  'model_overloaded',
+  'invalid_config',
+]);
 
 /** How many attempts there were, where the error knows it; else all that there could have been. */
 function attemptsOf(settled: { state: string; error?: unknown }, maximum: number): number {

@@ -87,6 +87,7 @@ async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Prom
 
     if (run.cancellation !== undefined) return canceled(run.cancellation);
     if (decision.kind === 'failed') return { status: 'failed', phase: 'failed', failure: decision.failure };
+    if (decision.kind === 'stopped') return synthesize(run, pinned, page, decision.stop);
     if (refused !== undefined) return synthesize(run, pinned, page, refused);
     if (decision.kind === 'answer') {
       if (pinned.spec.synthesis) return synthesize(run, pinned, page);

@@ -27,9 +27,9 @@ function normalise(log: readonly DurableEvent[], unknown: readonly string[]): un
       // Numbers are gapless (the reader's check says so); events that only a crash brings are not counted.
       const kept: Record<string, unknown> = { ...told, seq: index };
       if (event.type === 'run_completed') {
-        // A lost attempt reports no usage, so it is charged what was reserved for it.
-        const { total_tokens: _own, ...usage } = event.usage;
-        const { total_tokens: _tree, ...tree_usage } = event.tree_usage;
+        // What was used is the same; what lost attempts were charged is a trace of them.
+        const { charged_tokens: _own, charged_cost_usd: _cost, ...usage } = event.usage;
+        const { charged_tokens: _tree, charged_cost_usd: _treeCost, ...tree_usage } = event.tree_usage;
         Object.assign(kept, { usage, tree_usage });
       }
       if (event.type === 'tool_result' && unknown.includes(event.tool_call_id ?? '')) {

@@ -129,12 +129,20 @@ describe('tokens and cost', () => {
     const failing = { attempts: [{ fail: { code: 'model_server_error' as const } }, { text: 'at last', usage }] };
     const log = await run([failing], { max_tokens: 50_000 });
     expect(endOf(log)).toMatchObject({ status: 'success', answer: 'at last' });
-    const charged = endOf(log).usage.total_tokens - 1100;
+    const { total_tokens, charged_tokens: charged = 0 } = endOf(log).usage;
+    expect(total_tokens).toBe(1100);
     expect(charged).toBeGreaterThan(500);
     // With room for one attempt and the synthesis pass, there is no second attempt.
     const tight = await run([failing], { max_tokens: Math.ceil(charged * 2.5) });
     expect(endOf(tight)).toMatchObject({ status: 'failed', failure: { code: 'model_server_error' } });
-    expect(endOf(tight).tree_usage.total_tokens).toBeLessThanOrEqual(charged * 2.5);
+    expect(endOf(tight).tree_usage).toMatchObject({ total_tokens: 0, charged_tokens: charged });
+  });
+
+  it('an attempt that the vendor refuses is charged nothing', async () => {
+    const log = await run([{ attempts: [{ fail: { code: 'model_unauthorized' as const } }] }], { max_tokens: 50_000 });
+    expect(endOf(log)).toMatchObject({ status: 'failed', failure: { code: 'model_unauthorized' } });
+    expect(endOf(log).usage).toMatchObject({ total_tokens: 0 });
+    expect(endOf(log).usage).not.toHaveProperty('charged_tokens');
   });
 
   it('a tree that cannot pay for the last words ends without them', async () => {

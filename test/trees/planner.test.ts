@@ -32,6 +32,8 @@ const planner: Planner = async ({ messages, step_number, model, tools, signal, r
       const texts = [one, two].flatMap((completion) => completion.messages.map((message) => String(message.content)));
       return { answer: `${texts.join(' and ')} of ${run.agent_id} with ${tools.length} tools` };
     }
+    case 'insatiable':
+      for (;;) await model.invoke({ messages: [{ role: 'user', content: 'again' }], tool_choice: 'none' });
     case 'hang':
       await sleep(60_000, undefined, { signal });
       return { answer: 'never' };
@@ -112,6 +114,22 @@ describe('a planner of its own', () => {
     expect(end?.type === 'run_completed' && end.usage.total_tokens).toBeGreaterThan(0);
     expect(ofType(seen, 'usage_recorded')).toHaveLength(1);
     expect(seen.filter((event) => event.type === 'text_chunk')).toHaveLength(1);
+  });
+
+  it('that calls the model without end is stopped by the limits, and the run still answers', async () => {
+    const max_tokens = 60_000;
+    const { run_id } = await world.client.runs.start({
+      agent_id: 'test.planned',
+      input: 'insatiable',
+      limits: { tree: { max_tokens } },
+    });
+    const log = await world.logOf(run_id);
+    expect(ofType(log, 'budget_exceeded')).toMatchObject([{ scope: 'tree', limit: 'max_tokens', maximum: max_tokens }]);
+    const end = ofType(log, 'run_completed')[0]!;
+    expect(end).toMatchObject({ status: 'success', answer: 'all in all' });
+    const { total_tokens, charged_tokens = 0 } = end.tree_usage;
+    expect(charged_tokens).toBeGreaterThan(max_tokens / 4);
+    expect(total_tokens + charged_tokens).toBeLessThanOrEqual(max_tokens);
   });
 
   it('is bound by the policy', async () => {
