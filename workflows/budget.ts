@@ -93,7 +93,9 @@ function bounds(run: Run): Bound[] {
   const bound = (scope: Bound['scope'], limit: Bound['limit'], maximum: number | undefined, free: number): Bound[] =>
     maximum === undefined ? [] : [{ scope, limit, maximum, free, each: limit === 'max_tokens' ? tokens : cost_usd }];
   return [
-    ...limits.flatMap((limit) => bound('run', limit, own[limit], (own[limit] ?? 0) - spentOf(run.counters.usage, limit))),
+    ...limits.flatMap((limit) =>
+      bound('run', limit, own[limit], (own[limit] ?? 0) - spentOf(run.counters.usage, limit)),
+    ),
     ...limits.flatMap((limit) => bound('tree', limit, tree[limit], left(run, limit) ?? 0)),
   ];
 }

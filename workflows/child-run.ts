@@ -2,9 +2,11 @@
 import {
   ChildWorkflowCancellationType,
   ParentClosePolicy,
+  patched,
   proxyActivities,
   startChild,
   WorkflowIdReusePolicy,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { CallToolResult, RunActivities } from '../contract/activities.js';
 import { childRunId, streamKey } from '../contract/ids.js';
@@ -21,6 +23,7 @@ import { summary } from './run-page.js';
 import type { Pinned, Run } from './run-state.js';
 import { settle } from './settle.js';
 import { stoppedFailure } from './stopped-failure.js';
+import { CANCEL_AFTER_START } from './patches.js';
 import type { BatchCall } from './tool-batch.js';
 
 export async function runChild(
@@ -37,7 +40,9 @@ export async function runChild(
   const ids = { step_id: step.id, tool_id: tool.tool_id, tool_call_id: call.tool_call_id };
   const settled = await settle(
     run,
-    async () => {
+    async (gate) => {
+      const task = workflowInfo().historyLength;
+      gate.hold(() => workflowInfo().historyLength !== task && patched(CANCEL_AFTER_START));
       const child = await startChild<(request: unknown) => Promise<RunOutput>>(RUN_WORKFLOW, {
         workflowId: run_id,
         args: [childRequest(run, pinned, call, agent_id)],
@@ -48,6 +53,7 @@ export async function runChild(
       });
       run.log.append({ type: 'agent_run_started', ...ids, link });
       call.started = true;
+      gate.release();
       return child.result();
     },
     'unbounded',

@@ -10,6 +10,13 @@ export type Settled<T> = { state: 'done'; value: T } | { state: 'failed'; error:
 /** Longer than an activity's own grace, so that one on a live worker always gets to answer for itself. */
 const MARGIN_MS = 5_000;
 
+/** For work that must not be canceled just now. */
+export interface CancelGate {
+  /** While `isHeld` says so, an interrupt waits for `release`. */
+  hold(isHeld: () => boolean): void;
+  release(): void;
+}
+
 export function interrupt(run: Run): void {
   for (const stop of run.interruptible) stop();
 }
@@ -17,23 +24,33 @@ export function interrupt(run: Run): void {
 /** `patience` bounds the wait after an interrupt; a child run bounds itself, so its parent waits for its end. */
 export async function settle<T>(
   run: Run,
-  start: () => Promise<T>,
+  start: (gate: CancelGate) => Promise<T>,
   patience: 'bounded' | 'unbounded' = 'bounded',
 ): Promise<Settled<T>> {
   const scope = new CancellationScope();
   let settled: Settled<T> | undefined;
   let interrupted = false;
+  let isHeld = () => false;
   const stop = () => {
     interrupted = true;
-    scope.cancel();
+    if (!isHeld()) scope.cancel();
+  };
+  const gate: CancelGate = {
+    hold: (held) => (isHeld = held),
+    release() {
+      isHeld = () => false;
+      if (interrupted) scope.cancel();
+    },
   };
   run.interruptible.add(stop);
   run.working += 1;
   try {
-    scope.run(start).then(
-      (value) => (settled = { state: 'done', value }),
-      (error: unknown) => (settled = { state: 'failed', error }),
-    );
+    scope
+      .run(() => start(gate))
+      .then(
+        (value) => (settled = { state: 'done', value }),
+        (error: unknown) => (settled = { state: 'failed', error }),
+      );
     if (run.cancellation !== undefined) stop();
     await condition(() => settled !== undefined || interrupted);
     if (settled === undefined && patience === 'unbounded') await condition(() => settled !== undefined);

@@ -116,7 +116,7 @@ describe('cancel over a tree', () => {
     expect((await world.client.runs.get(run_id)).awaits).toEqual([]);
   });
 
-  it('before the children have begun: none is left behind', { timeout: 180_000 }, async () => {
+  it('before the children have begun: none is left behind', { timeout: 120_000 }, async () => {
     const ids = await Promise.all(
       Array.from({ length: 6 }, () => start([{ tool_calls: [hanging, hanging, working] }])),
     );
@@ -141,4 +141,31 @@ describe('cancel over a tree', () => {
       }
     }
   });
+
+  it(
+    'while children are on their way to the server: each is canceled after it has started',
+    { timeout: 180_000 },
+    async () => {
+      const run_id = await start([{ tool_calls: Array.from({ length: 40 }, () => hanging) }]);
+      const handle = world.temporal.workflow.getHandle(run_id);
+      const history = async () => (await handle.fetchHistory()).events ?? [];
+      await until(
+        async () => (await history()).some((event) => event.startChildWorkflowExecutionInitiatedEventAttributes),
+        'the starts',
+      );
+      await handle.signal('cancel', {});
+      const log = await world.logOf(run_id);
+      expect(log.at(-1)).toMatchObject({ type: 'run_completed', status: 'canceled' });
+      expect(results(log)).toEqual(Array.from({ length: 40 }, () => 'canceled'));
+      // A cancel that overtakes the start is lost: the child would run on, and its parent wait for it.
+      const started = new Set<string>();
+      for (const event of await history()) {
+        const start = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId;
+        if (start) started.add(start);
+        const cancel =
+          event.requestCancelExternalWorkflowExecutionInitiatedEventAttributes?.workflowExecution?.workflowId;
+        if (cancel) expect(started, `started before the cancel of ${cancel}`).toContain(cancel);
+      }
+    },
+  );
 });
