@@ -1,6 +1,6 @@
 /** The texts and the reasoning of a run, event by event, as a dialect that cannot take anything back may show them. */
 import type { StreamEvent } from '../contract/live-events.js';
-import { close, endStep, hear, say, wasSaid } from './shown-text.js';
+import { close, endFlows, hear, say, wasSaid } from './shown-text.js';
 import type { FlowKind, Shown } from './shown-text.js';
 
 export interface TextNews {
@@ -31,8 +31,11 @@ export function followText(shown: Shown, event: StreamEvent): Followed {
     case 'thinking_end':
     case 'summary_final':
       return closed(shown, event);
+    // Calls are committed after all texts of their step, and what is void should not wait for the tools to end.
+    case 'tool_requested':
+      return ended(shown, event.step_id ?? '', ['text', 'thinking']);
     case 'step_completed':
-      return ended(shown, event.step_id ?? '');
+      return ended(shown, event.step_id ?? '', ['text', 'thinking', 'input', 'output']);
     case 'live_dropped':
       return { shown: { ...shown, gap: true }, news: [] };
     default:
@@ -72,8 +75,8 @@ function closed(before: Shown, event: Closing): Followed {
   };
 }
 
-function ended(before: Shown, step: string): Followed {
-  const { shown, voided } = endStep(before, step);
+function ended(before: Shown, step: string, kinds: readonly FlowKind[]): Followed {
+  const { shown, voided } = endFlows(before, step, kinds);
   const news = voided.map(({ flow, again }): TextNews => ({
     of: flow.kind,
     voided: true,

@@ -131,13 +131,17 @@ export interface VoidFlow {
   again: string;
 }
 
-/** A step is over: what was sent beyond its closing events is void. */
-export function endStep(shown: Shown, step: string): { shown: Shown; voided: readonly VoidFlow[] } {
-  const own = Object.values(shown.flows).filter((flow) => flow.step === step);
-  const rest = Object.entries(shown.flows).filter(([, flow]) => flow.step !== step);
-  const voided = own
-    .filter((flow) => !flow.settled && flow.kind !== 'output' && flow.sent.length > flow.closed.length)
+/** No more of these will be closed in this step: what was sent beyond its closing events is void. */
+export function endFlows(
+  shown: Shown,
+  step: string,
+  kinds: readonly FlowKind[],
+): { shown: Shown; voided: readonly VoidFlow[] } {
+  const isOver = (flow: Flow) => flow.step === step && kinds.includes(flow.kind);
+  const voided = Object.values(shown.flows)
+    .filter((flow) => isOver(flow) && !flow.settled && flow.kind !== 'output' && flow.sent.length > flow.closed.length)
     .map((flow) => ({ flow, again: flow.closed }));
+  const rest = Object.entries(shown.flows).filter(([, flow]) => !isOver(flow));
   return { shown: { ...shown, flows: Object.fromEntries(rest) }, voided };
 }
 

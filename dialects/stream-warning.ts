@@ -2,7 +2,7 @@
 import type { StreamEvent } from '../contract/live-events.js';
 import { badEnd } from './tool-words.js';
 
-export const VOID_TEXT = 'a model call was tried again and went another way: the text before the blank line is void';
+export const VOID_TEXT = 'a model call was given up: the text that it had shown, before the blank line, is void';
 
 export function streamWarnings(event: StreamEvent): string[] {
   if (event.type === 'stream_ended') return [event.message];

@@ -11,7 +11,7 @@ import { unplaced } from './state.js';
 import type { ContractState, ContractTold } from './state.js';
 import { RUNTIME } from './tool-lines.js';
 
-const VOID = 'The model call was tried again: the text above is void, and what follows replaces it.';
+const VOID = 'The model call was given up: the text above is void, and what follows, if anything, replaces it.';
 const BREAK = '\n\n';
 
 export function tellText(state: ContractState, event: StreamEvent): ContractTold {

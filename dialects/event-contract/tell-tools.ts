@@ -6,19 +6,25 @@ import { calledTool } from '../tool-words.js';
 import { callOf, quiet, told, unplaced } from './state.js';
 import type { ContractState, ContractTold } from './state.js';
 import { closeCode, closeOutput } from './tell-code.js';
+import { tellText } from './tell-text.js';
 import { endLines, familyOf, openCall, startLines, toolStatus } from './tool-lines.js';
 
 export function tellRequested(state: ContractState, event: EventOf<'tool_requested'>): ContractTold {
   const { run_id, tool_call_id = '' } = event;
+  const text = tellText(state, event);
   const call = openCall(calledTool(event), event.arguments);
   const [start, status] = startLines(run_id, call, event.arguments);
-  const known = { ...state, calls: { ...state.calls, [tool_call_id]: call } };
-  if (familyOf(call.tool) !== 'code') return told(known, [start, status]);
+  const known = { ...text.state, calls: { ...state.calls, [tool_call_id]: call } };
+  if (familyOf(call.tool) !== 'code') {
+    const starts = told(known, [start, status]);
+    return { ...starts, lines: [...text.lines, ...starts.lines] };
+  }
   const code = closeCode(known, event, 1);
   const isPlaced = (line: { place?: number }) => line.place !== undefined;
   return {
     state: code.state,
     lines: [
+      ...text.lines,
       ...code.lines.filter((line) => !isPlaced(line)),
       { place: 0, data: start },
       ...code.lines.filter(isPlaced),
