@@ -73,8 +73,17 @@ const run = fc.record({
   summary: fc.record({ text: words, cuts }),
 });
 
+type Run = typeof run extends fc.Arbitrary<infer R> ? R : never;
+
 /** Text as the log has it has no half characters at its ends: models send whole ones, whatever their deltas do. */
-export const randomRun: fc.Arbitrary<StreamEvent[]> = run.map(({ steps, end, summary }) => {
+export const randomRun: fc.Arbitrary<StreamEvent[]> = run.map(written);
+
+/** No attempt is given up in it. */
+export const calmRun: fc.Arbitrary<StreamEvent[]> = run.map((each) =>
+  written({ ...each, steps: each.steps.map((calm) => ({ ...calm, dead: [], lost: false })) }),
+);
+
+function written({ steps, end, summary }: Run): StreamEvent[] {
   const items: Item[] = [{ type: 'run_started', input: 'go' }];
   steps.forEach((each, index) => items.push(...stepItems(each, index + 1)));
   const last = steps.length;
@@ -86,7 +95,7 @@ export const randomRun: fc.Arbitrary<StreamEvent[]> = run.map(({ steps, end, sum
   else if (end === 'success') items.push({ type: 'summary_final', step_id: `step_${last}`, text: repeated });
   items.push(ending(end, end === 'synthesis' ? summary.text : repeated));
   return asStream(items);
-});
+}
 
 type Item = EventDraft | { live: Record<string, unknown> };
 

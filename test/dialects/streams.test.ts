@@ -85,6 +85,19 @@ describe.each(seedBased)(`${'%s'} over random runs (PERDURE_SEED=${SEED})`, (nam
     );
   });
 
+  it('loses and repeats no text when a slow reader misses any stretch of live events', () => {
+    fc.assert(
+      fc.property(randomRun, fc.nat(1_000), fc.nat(30), (stream, a, length) => {
+        const from = a % (stream.length + 1);
+        const stretch = stream.slice(from, from + length);
+        const marker: StreamEvent = { type: 'live_dropped', run_id: 'run_1', dropped: stretch.length };
+        const rest = [...stream.slice(0, from), marker, ...stretch.filter(isDurable), ...stream.slice(from + length)];
+        expectTheLogsTexts(name, readAll(name, rest), stream);
+      }),
+      { ...parameters, numRuns: CASES * 2 },
+    );
+  });
+
   it('loses and repeats no text when a reader leaves at any point and comes back at any later one', () => {
     fc.assert(
       fc.property(randomRun, fc.nat(1_000), fc.nat(1_000), (stream, a, b) => {
