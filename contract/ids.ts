@@ -29,6 +29,17 @@ export function toolCallId(stepNumber: number, n: number): string {
   return `call_${stepNumber}_${n}`;
 }
 
+/** The step that made a call; undefined for an id that the runtime did not mint. */
+export function stepIdOfCall(callId: string): string | undefined {
+  const match = /^call_(\d+)_\d+$/.exec(callId);
+  return match === null ? undefined : stepId(Number(match[1]));
+}
+
+/** A step's id where several runs are told together. */
+export function taskStepId(runId: string, step: string): string {
+  return `${runId}:${step}`;
+}
+
 /** `n` counts the blocks of one model call from 1; the same in every attempt. */
 export function blockId(step: string, n: number): string {
   return `${step}.block_${n}`;

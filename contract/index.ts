@@ -15,6 +15,7 @@ export { applyProfile, PROFILES, resolveProfile, StreamProfile } from './profile
 export type { StreamProfileInput } from './profiles.js';
 export type { ApprovalAnswer, ClarificationAnswer, ClientToolResult, OpenAwait, ToolResultsAnswer } from './awaits.js';
 export { Cancellation, Failure, RunHandle, RunLink, RunOutput, RunPhase, RunRequest, RunUsage } from './run.js';
+export { StepPart, TaskStep, TaskStepChunk } from './task-steps.js';
 export { projectSnapshot } from './snapshot.js';
 export type { RunSnapshot } from './snapshot.js';
 export { ToolFailure, ToolSpec } from './tools.js';

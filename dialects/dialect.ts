@@ -7,6 +7,8 @@
  *     names a line for every reader, and folding the log alone gives the same bytes each time.
  * D3  Lines made of live events have no place. What they showed of open blocks is in the state, and `shown` writes
  *     it into a cursor, so that one who resumes in the middle of a block gets only what is missing.
+ *     Lines that a durable event makes only because of what was shown live before it (a warning that text is void)
+ *     have no place either, and come before those that do.
  * D4  Text that was sent cannot be taken back: after a retraction the new attempt is held back until it has passed
  *     what was sent; where the two differ, the dialect warns in its own words and starts again.
  */
@@ -30,6 +32,13 @@ export interface Told<State> {
 export interface DialectOptions {
   /** Only committed text: live deltas are not shown, so nothing ever has to be taken back. */
   commit: boolean;
+  /**
+   * The run is told inside the stream of a run above it: a dialect whose words for an end mean the end of the stream
+   * leaves them out, since the parent's own lines say what became of the call.
+   */
+  nested?: boolean;
+  /** Epoch milliseconds, for live lines that need a time: live events have none of their own. */
+  clock?: () => number;
 }
 
 export interface Dialect<State> {

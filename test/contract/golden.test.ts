@@ -17,6 +17,7 @@ import { DurableEvent, provenance } from '../../contract/events.js';
 import { LiveEvent, StreamMarker } from '../../contract/live-events.js';
 import { BaseMessage, ToolCall } from '../../contract/messages.js';
 import { RunHandle, RunLink, RunOutput, RunRequest } from '../../contract/run.js';
+import { TaskStepChunk } from '../../contract/task-steps.js';
 
 const folder = join(import.meta.dirname, 'golden');
 
@@ -27,6 +28,7 @@ const unions: Record<string, z.ZodType> = {
   messages: BaseMessage,
   'agent-events': AgentEvent,
   'run-output': RunOutput,
+  'task-steps': TaskStepChunk,
 };
 
 /** Folder by folder: the name of each member and its schema. */

@@ -1,0 +1,86 @@
+/**
+ * The eight agent events of `seeds/core-types.md` section 5, and nothing else in them: which run speaks is in the
+ * transport's envelope.
+ *
+ * A durable line's `timestamp` is the time of its event, so that all readers get the same bytes. A live event has no
+ * time: its line has the clock's, if the reader's side brings one, and else that of the last durable event.
+ *
+ * Text cannot be taken back: when a retried call goes another way, a `text` or `reasoning` of a blank line separates
+ * the two and the transport warns. `final` is the answer, whatever came before.
+ */
+import type { AgentEvent } from '../../contract/agent-events.js';
+import type { DurableEvent } from '../../contract/events.js';
+import type { Dialect, Line, Told } from '../dialect.js';
+import { followText } from '../follow-text.js';
+import type { TextNews } from '../follow-text.js';
+import { pauseWarnings } from '../pause-warning.js';
+import { readShown, writeShown } from '../shown-cursor.js';
+import { nothingShown } from '../shown-text.js';
+import type { Shown } from '../shown-text.js';
+import { streamWarnings, VOID_TEXT } from '../stream-warning.js';
+import { calledTool, parsedArguments, resultText } from '../tool-words.js';
+
+export interface AgentEventsState {
+  readonly shown: Shown;
+  readonly clock?: () => number;
+  /** Of the last durable event, in epoch milliseconds. */
+  readonly at: number;
+}
+
+export const agentEvents: Dialect<AgentEventsState> = {
+  name: 'agent_events',
+  begin: ({ commit, clock }) => ({ shown: nothingShown(commit), at: 0, ...(clock === undefined ? {} : { clock }) }),
+  tell(state, event): Told<AgentEventsState> {
+    const isDurable = 'seq' in event;
+    const at = isDurable ? Date.parse(event.at) : state.at;
+    const timestamp = isDurable ? at : (state.clock?.() ?? at);
+    const followed = followText(state.shown, event);
+    // `final` is the whole answer: as text it is shown only where it was streamed as one.
+    const news = event.type === 'summary_final' && event.block_id === undefined ? [] : followed.news;
+    const texts = news.flatMap((item) => textLines(item, timestamp));
+    const said = isDurable ? factOf(event) : undefined;
+    const place = event.type === 'summary_final' && event.block_id !== undefined ? 1 : 0;
+    const warnings = [...pauseWarnings(event), ...streamWarnings(event)];
+    if (news.some(({ voided }) => voided)) warnings.push(VOID_TEXT);
+    const lines = said === undefined ? texts : [...texts, { place, data: said }];
+    return { state: { ...state, shown: followed.shown, at }, lines, warnings };
+  },
+  shown: ({ shown }) => writeShown(shown),
+  resume: (state, written) => ({ ...state, shown: readShown(state.shown, written) }),
+};
+
+function textLines({ of, voided, again, text, from, durable }: TextNews, timestamp: number): Line[] {
+  const type = of === 'thinking' ? 'reasoning' : 'text';
+  const line = (content: string): AgentEvent => ({ type, content, timestamp });
+  const lines: Line[] = voided ? [{ data: line(`\n\n${again}`) }] : [];
+  const rest = text.slice(from);
+  if (rest !== '') lines.push({ ...(durable ? { place: 0 } : {}), data: line(rest) });
+  return lines;
+}
+
+function factOf(event: DurableEvent): AgentEvent | undefined {
+  const { step_id = '', tool_call_id = '' } = event;
+  switch (event.type) {
+    case 'step_started':
+      return { type: 'step_start', step_id, title: event.title, step_number: event.step_number };
+    case 'step_completed':
+      return { type: 'step_complete', step_id, status: event.status, duration_ms: event.duration_ms };
+    case 'tool_requested':
+      return { type: 'tool_call', tool: calledTool(event), args: parsedArguments(event.arguments), tool_call_id };
+    case 'tool_result':
+      return {
+        type: 'tool_result',
+        tool: calledTool(event),
+        result: resultText(event),
+        tool_call_id,
+        ...(event.status === 'error' ? { is_error: true } : {}),
+        ...(event.screenshot_base64 === undefined ? {} : { screenshot_base64: event.screenshot_base64 }),
+      };
+    case 'reprompted':
+      return { type: 'hidden_user_message', content: event.content };
+    case 'summary_final':
+      return { type: 'final', content: event.text };
+    default:
+      return undefined;
+  }
+}
