@@ -18,6 +18,8 @@ import type { Subscription } from './subscription.js';
 
 export interface Feed {
   subscribe(from: number): Subscription;
+  /** How many events the log has now; waits until it was read once. */
+  tail(): Promise<number>;
   /** Someone knows that the run has ended: the feed looks now, not at its next poll. */
   hurry(): void;
   /** Ends its readers; resolves when no query is in flight any more. */
@@ -59,6 +61,8 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
   let hasty = false;
   let engineEnded: StreamMarker | undefined;
   let wake: (() => void) | undefined;
+  let onFirstRead: () => void = () => {};
+  const firstRead = new Promise<void>((resolve) => (onFirstRead = resolve));
 
   const listener: ChannelListener = {
     live: (events) => showLive(events),
@@ -77,6 +81,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
       wake?.();
       return running;
     },
+    tail: () => firstRead.then(() => committed.length),
     hurry() {
       hasty = true;
       wake?.();
@@ -182,6 +187,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
     ready = true;
     for (const [subscription, from] of waiting) begin(subscription, from);
     waiting.clear();
+    onFirstRead();
   }
 
   async function endIfEngineDid(): Promise<void> {

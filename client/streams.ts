@@ -32,11 +32,12 @@ interface StreamsOptions {
   client: Client;
   channel: LiveChannel | undefined;
   readOnce: (runId: string, from: number) => AsyncGenerator<DurableEvent, undefined>;
+  readTail: (runId: string) => Promise<number>;
 }
 
 const NOTHING_MORE: RunSource = { next: () => Promise.resolve({ done: true, value: undefined }) };
 
-export function createStreams({ client, channel, readOnce }: StreamsOptions) {
+export function createStreams({ client, channel, readOnce, readTail }: StreamsOptions) {
   const feeds = new Map<string, Feed>();
   let closing = false;
 
@@ -89,6 +90,8 @@ export function createStreams({ client, channel, readOnce }: StreamsOptions) {
       if (signal?.aborted) void stream.return?.();
       return stream;
     },
+    /** From the feed, where somebody reads the run here: many who ask cost no query. */
+    tail: (runId: string): Promise<number> => feeds.get(runId)?.tail() ?? readTail(runId),
     async close() {
       closing = true;
       await Promise.all([...feeds.values()].map((feed) => feed.stop()));

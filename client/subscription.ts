@@ -3,6 +3,7 @@
  *
  * B1  Durable events are never left out: the queue holds only their numbers, the feed holds the events.
  * B2  Live events of a reader that is too slow are merged, then dropped, with a marker; nobody else notices.
+ * B3  Numbers that follow one another are one entry, so the queue is short however far behind the reader is.
  */
 import type { DurableEvent } from '../contract/events.js';
 import type { LiveEvent, StreamEvent, StreamMarker } from '../contract/live-events.js';
@@ -10,7 +11,7 @@ import { mergeInto } from '../live/signal-publisher.js';
 
 const MAX_LIVE = 1_000;
 
-type Entry = { seq: number } | { live: LiveEvent[] } | { marker: StreamMarker };
+type Entry = { next: number; last: number } | { live: LiveEvent[] } | { marker: StreamMarker };
 
 export interface Subscription extends AsyncIterableIterator<StreamEvent> {
   /** Numbers below the one it begins at are passed over. */
@@ -58,8 +59,12 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
       if (event !== undefined) liveHeld -= 1;
       return event ?? take();
     }
-    queue.shift();
-    return 'seq' in entry ? eventAt(entry.seq) : entry.marker;
+    if ('marker' in entry) {
+      queue.shift();
+      return entry.marker;
+    }
+    if (entry.next === entry.last) queue.shift();
+    return eventAt(entry.next++);
   }
 
   return {
@@ -68,7 +73,9 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     },
     durable(seq) {
       if (seq < start) return;
-      queue.push({ seq });
+      const last = queue.at(-1);
+      if (last !== undefined && 'next' in last && last.last === seq - 1) last.last = seq;
+      else queue.push({ next: seq, last: seq });
       notify();
     },
     live(events) {
@@ -129,5 +136,10 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     dropped += entry.live.length;
     liveHeld -= entry.live.length;
     queue.splice(index, 1);
+    const [before, after] = [queue[index - 1], queue[index]];
+    if (before === undefined || after === undefined || !('next' in before) || !('next' in after)) return;
+    if (before.last + 1 !== after.next) return;
+    after.next = before.next;
+    queue.splice(index - 1, 1);
   }
 }

@@ -1,0 +1,97 @@
+/**
+ * Tells events in a dialect: keeps its state of each run, gives every line its cursor, and leaves out the lines that
+ * a reader who resumes has had.
+ */
+import type { StreamEvent } from '../../contract/live-events.js';
+import type { RunHandle } from '../../contract/run.js';
+import type { StreamEnvelope, StreamWarning } from '../../contract/stream-lines.js';
+import type { Dialect, DialectOptions } from '../../dialects/dialect.js';
+import type { ToldLine } from './frame.js';
+import { writeLine, writePosition, writeTreeLine, writeTreePosition } from './line-cursor.js';
+import type { LinePlace, ResumePoint } from './line-cursor.js';
+
+export interface Teller {
+  /** `before` is the tree's own cursor before the event, where the stream is flattened. */
+  tell(event: StreamEvent, before: string): { lines: ToldLine[]; warnings: StreamWarning[] };
+  /** After all that was told. */
+  position(): string;
+}
+
+export interface TellerOptions {
+  runId: string;
+  dialect: Dialect<unknown>;
+  options: DialectOptions;
+  point: ResumePoint;
+  states: Map<string, unknown>;
+  /** The cursor of the flattened stream as it is now; undefined where the stream is of one run. */
+  tree: (() => string) | undefined;
+}
+
+export function createTeller({ runId, dialect, options, point, states, tree }: TellerOptions): Teller {
+  let next = point.open.get(runId) ?? 0;
+
+  function position(): string {
+    if (tree !== undefined) return writeTreePosition(tree(), shownByRun());
+    const state = states.get(runId);
+    return writePosition(next, state === undefined ? undefined : dialect.shown(state));
+  }
+
+  function shownByRun(all: ReadonlyMap<string, unknown> = states): Map<string, string> {
+    const shown = [...all].map(([id, state]) => [id, dialect.shown(state)] as const);
+    return new Map(shown.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
+  /** For the lines of a durable event: what had been shown before it goes into each of their cursors. */
+  function cursorAt(place: LinePlace, earlier: unknown, before: string): string {
+    if (tree === undefined) return writeLine(place, earlier === undefined ? undefined : dialect.shown(earlier));
+    const others = new Map(states);
+    if (earlier === undefined) others.delete(place.run_id);
+    else others.set(place.run_id, earlier);
+    return writeTreeLine(before, place, shownByRun(others));
+  }
+
+  return {
+    position,
+    tell(event, before) {
+      const { run_id } = event;
+      const earlier = states.get(run_id);
+      const told = dialect.tell(earlier ?? dialect.begin(options), event);
+      // What has ended says no more.
+      if (event.type === 'run_completed' || event.type === 'stream_ended') states.delete(run_id);
+      else states.set(run_id, told.state);
+      if (run_id === runId && 'seq' in event) next = event.seq + 1;
+      const identity = identityOf(event);
+      const lines = told.lines
+        .filter(({ place }) => !wasRead(event, place))
+        .map(({ place, data }) => ({
+          data,
+          identity,
+          cursor:
+            place === undefined || !('seq' in event)
+              ? position
+              : () => cursorAt({ run_id, seq: event.seq, line: place }, earlier, before),
+        }));
+      const warnings = told.warnings.map((message): StreamWarning => ({ perdure: 'warning', run_id, message }));
+      return { lines, warnings };
+    },
+  };
+
+  function wasRead(event: StreamEvent, place: number | undefined): boolean {
+    const { partly } = point;
+    if (partly === undefined || place === undefined || !('seq' in event)) return false;
+    return event.run_id === partly.run_id && event.seq === partly.seq && place <= partly.line;
+  }
+}
+
+function identityOf(event: StreamEvent): Omit<StreamEnvelope, 'cursor' | 'data'> {
+  const { run_id, agent_id, root_run_id, parent_run_id, parent_tool_call_id, thread_id }: Partial<RunHandle> = event;
+  return {
+    run_id: run_id ?? event.run_id,
+    ...(agent_id === undefined ? {} : { agent_id }),
+    ...(root_run_id === undefined ? {} : { root_run_id }),
+    ...(parent_run_id === undefined ? {} : { parent_run_id }),
+    ...(parent_tool_call_id === undefined ? {} : { parent_tool_call_id }),
+    ...(thread_id === undefined ? {} : { thread_id }),
+    ...('seq' in event ? { seq: event.seq } : {}),
+  };
+}
