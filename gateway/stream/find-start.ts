@@ -13,6 +13,7 @@ export interface StartOptions {
   runId: string;
   request: StreamRequest;
   dialect: Dialect<unknown>;
+  begin: (runId: string) => unknown;
   profile: StreamProfile;
   signal: AbortSignal;
 }
@@ -30,8 +31,8 @@ const FRESH_WAIT_MS = 2_000;
 const RESUME_WAIT_MS = 10_000;
 
 export async function findStart(options: StartOptions): Promise<Start> {
-  const { runs, runId, request, dialect, profile, signal } = options;
-  const { follow, commit } = request;
+  const { runs, runId, request, dialect, begin, profile, signal } = options;
+  const { follow } = request;
   // A feed that somebody reads knows the tail without a query.
   const anchor = follow ? runs.stream(runId) : undefined;
   let stream: RunStream | undefined;
@@ -42,7 +43,7 @@ export async function findStart(options: StartOptions): Promise<Start> {
     stream = runs.stream(runId, { follow, profile, ...position });
     const isFresh = point.tree === undefined && next === 0;
     const tail = isFresh ? await inTime(runs.tail(runId), FRESH_WAIT_MS) : await tailOf(options);
-    const rebuild = rebuildStates(point, { runs, dialect, options: { commit }, profile, follow, signal });
+    const rebuild = rebuildStates(point, { runs, dialect, begin, profile, follow, signal });
     return { stream, point, tail, states: isFresh ? await rebuild : await orRefuse(rebuild, runId) };
   } catch (error) {
     void stream?.return?.();

@@ -6,14 +6,15 @@ import type { Runs } from '../../client/index.js';
 import { PerdureError } from '../../contract/errors.js';
 import { applyProfile } from '../../contract/profiles.js';
 import type { StreamProfile } from '../../contract/profiles.js';
-import type { Dialect, DialectOptions } from '../../dialects/dialect.js';
+import type { Dialect } from '../../dialects/dialect.js';
 import { refused } from './line-cursor.js';
 import type { ResumePoint } from './line-cursor.js';
 
 export interface RebuildOptions {
   runs: Runs;
   dialect: Dialect<unknown>;
-  options: DialectOptions;
+  /** The state of a run of which nothing was told yet. */
+  begin: (runId: string) => unknown;
   profile: StreamProfile;
   follow: boolean;
   signal: AbortSignal;
@@ -26,7 +27,7 @@ export async function rebuildStates(point: ResumePoint, options: RebuildOptions)
   }
   for (const [runId, shown] of point.shown) {
     const { dialect } = options;
-    const state = states.get(runId) ?? dialect.begin(options.options);
+    const state = states.get(runId) ?? options.begin(runId);
     states.set(
       runId,
       resumed(() => dialect.resume(state, shown)),
@@ -39,7 +40,7 @@ async function stateAt(runId: string, next: number, options: RebuildOptions): Pr
   const { runs, dialect, profile, follow, signal } = options;
   const tail = await runs.tail(runId);
   if (next > tail) throw refused(`run ${runId} has written ${tail} events, and it is after number ${next - 1}`);
-  let state = dialect.begin(options.options);
+  let state = options.begin(runId);
   for await (const event of runs.stream(runId, { follow, signal })) {
     if (!('seq' in event)) continue;
     const shown = applyProfile(profile, event);

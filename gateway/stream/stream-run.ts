@@ -40,18 +40,22 @@ export async function streamRun(context: StreamContext, dialects: Dialects): Pro
   const request = readOptions(query, headers);
   const dialect = dialectOf(dialects, request.dialect);
   const profile = profileOf(context.profile, request);
-  const started = await findStart({ runs, runId, request, dialect, profile, signal });
-  const { stream, point, states, tail } = started;
+  const now = context.now ?? Date.now;
+  const begin = (id: string) => {
+    const options = { commit: request.commit, nested: id !== runId, clock: now };
+    return dialect.begin(options);
+  };
+  const start = await findStart({ runs, runId, request, dialect, begin, profile, signal });
+  const { stream, point, states, tail } = start;
   const tree = profile.children === 'flattened' ? () => stream.cursor() : undefined;
-  const options = { commit: request.commit };
-  const teller = createTeller({ runId, dialect, options, point, states, tree });
+  const teller = createTeller({ runId, dialect, begin, point, states, tree });
   const frame = createFrame(request);
   const source = linesOf({ runId, request, stream, teller, frame, tree });
   const body = createBody({
     source,
     heartbeat: frame.heartbeat,
     heartbeatMs: context.heartbeatMs ?? HEARTBEAT_MS,
-    now: context.now ?? Date.now,
+    now,
     onCancel: left,
     onEnd(error) {
       signal.removeEventListener('abort', aborted);

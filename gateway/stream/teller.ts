@@ -2,13 +2,14 @@
  * Tells events in a dialect: keeps its state of each run, gives every line its cursor, and leaves out the lines that
  * a reader who resumes has had.
  */
+import type { DurableEvent } from '../../contract/events.js';
 import type { StreamEvent } from '../../contract/live-events.js';
 import type { RunHandle } from '../../contract/run.js';
 import type { StreamEnvelope, StreamWarning } from '../../contract/stream-lines.js';
-import type { Dialect, DialectOptions } from '../../dialects/dialect.js';
+import type { Dialect } from '../../dialects/dialect.js';
 import type { ToldLine } from './frame.js';
 import { writeLine, writePosition, writeTreeLine, writeTreePosition } from './line-cursor.js';
-import type { LinePlace, ResumePoint } from './line-cursor.js';
+import type { ResumePoint } from './line-cursor.js';
 
 export interface Teller {
   /** `before` is the tree's own cursor before the event, where the stream is flattened. */
@@ -20,14 +21,22 @@ export interface Teller {
 export interface TellerOptions {
   runId: string;
   dialect: Dialect<unknown>;
-  options: DialectOptions;
+  /** The state of a run of which nothing was told yet. */
+  begin: (runId: string) => unknown;
   point: ResumePoint;
   states: Map<string, unknown>;
   /** The cursor of the flattened stream as it is now; undefined where the stream is of one run. */
   tree: (() => string) | undefined;
 }
 
-export function createTeller({ runId, dialect, options, point, states, tree }: TellerOptions): Teller {
+/** How it was before an event. */
+interface Earlier {
+  state: unknown;
+  next: number;
+  tree: string;
+}
+
+export function createTeller({ runId, dialect, begin, point, states, tree }: TellerOptions): Teller {
   let next = point.open.get(runId) ?? 0;
 
   function position(): string {
@@ -41,21 +50,31 @@ export function createTeller({ runId, dialect, options, point, states, tree }: T
     return new Map(shown.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 
-  /** For the lines of a durable event: what had been shown before it goes into each of their cursors. */
-  function cursorAt(place: LinePlace, earlier: unknown, before: string): string {
-    if (tree === undefined) return writeLine(place, earlier === undefined ? undefined : dialect.shown(earlier));
+  /**
+   * For the lines of a durable event: what had been shown before it goes into each of their cursors. One without a
+   * place comes before the others: whoever is cut behind it is told the event again.
+   */
+  function cursorAt(event: DurableEvent, line: number | undefined, earlier: Earlier): string {
+    const { run_id, seq } = event;
+    if (tree === undefined) {
+      const shown = earlier.state === undefined ? undefined : dialect.shown(earlier.state);
+      return line === undefined ? writePosition(earlier.next, shown) : writeLine({ run_id, seq, line }, shown);
+    }
     const others = new Map(states);
-    if (earlier === undefined) others.delete(place.run_id);
-    else others.set(place.run_id, earlier);
-    return writeTreeLine(before, place, shownByRun(others));
+    if (earlier.state === undefined) others.delete(run_id);
+    else others.set(run_id, earlier.state);
+    const shown = shownByRun(others);
+    return line === undefined
+      ? writeTreePosition(earlier.tree, shown)
+      : writeTreeLine(earlier.tree, { run_id, seq, line }, shown);
   }
 
   return {
     position,
     tell(event, before) {
       const { run_id } = event;
-      const earlier = states.get(run_id);
-      const told = dialect.tell(earlier ?? dialect.begin(options), event);
+      const earlier: Earlier = { state: states.get(run_id), next, tree: before };
+      const told = dialect.tell(earlier.state ?? begin(run_id), event);
       // What has ended says no more.
       if (event.type === 'run_completed' || event.type === 'stream_ended') states.delete(run_id);
       else states.set(run_id, told.state);
@@ -66,19 +85,17 @@ export function createTeller({ runId, dialect, options, point, states, tree }: T
         .map(({ place, data }) => ({
           data,
           identity,
-          cursor:
-            place === undefined || !('seq' in event)
-              ? position
-              : () => cursorAt({ run_id, seq: event.seq, line: place }, earlier, before),
+          cursor: 'seq' in event ? () => cursorAt(event, place, earlier) : position,
         }));
       const warnings = told.warnings.map((message): StreamWarning => ({ perdure: 'warning', run_id, message }));
       return { lines, warnings };
     },
   };
 
-  function wasRead(event: StreamEvent, place: number | undefined): boolean {
+  /** One without a place came before those that have one. */
+  function wasRead(event: StreamEvent, place = -1): boolean {
     const { partly } = point;
-    if (partly === undefined || place === undefined || !('seq' in event)) return false;
+    if (partly === undefined || !('seq' in event)) return false;
     return event.run_id === partly.run_id && event.seq === partly.seq && place <= partly.line;
   }
 }
