@@ -30,7 +30,8 @@ interface FeedOptions {
   client: Client;
   runId: string;
   channel: LiveChannel | undefined;
-  onIdle: () => void;
+  /** Nothing more is read; where the log is complete, the feed still serves whoever subscribes. */
+  onIdle: (isComplete: boolean) => void;
 }
 
 const FASTEST_POLL_MS = 100;
@@ -180,7 +181,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
     if (!ready) start();
     for (const reader of readers) reader.end();
     unsubscribe?.();
-    onIdle();
+    onIdle(ended && engineEnded === undefined);
   }
 
   function start(): void {

@@ -35,10 +35,15 @@ interface StreamsOptions {
   readTail: (runId: string) => Promise<number>;
 }
 
+const KEPT_MS = 5_000;
+const KEPT_FEEDS = 100;
+
 const NOTHING_MORE: RunSource = { next: () => Promise.resolve({ done: true, value: undefined }) };
 
 export function createStreams({ client, channel, readOnce, readTail }: StreamsOptions) {
   const feeds = new Map<string, Feed>();
+  /** Of runs that have ended: they read no more. The oldest first. */
+  const complete = new Map<string, Feed>();
   let closing = false;
 
   function feedOf(runId: string): Feed {
@@ -48,12 +53,27 @@ export function createStreams({ client, channel, readOnce, readTail }: StreamsOp
       client,
       runId,
       channel,
-      onIdle: () => {
-        if (feeds.get(runId) === feed) feeds.delete(runId);
-      },
+      onIdle: (isComplete) => (isComplete ? keep(runId, feed) : drop(runId, feed)),
     });
     feeds.set(runId, feed);
     return feed;
+  }
+
+  function drop(runId: string, feed: Feed): void {
+    if (feeds.get(runId) === feed) feeds.delete(runId);
+  }
+
+  /** Those who come just after the end, or come back, are served from memory. */
+  function keep(runId: string, feed: Feed): void {
+    complete.set(runId, feed);
+    setTimeout(() => forget(runId, feed), KEPT_MS).unref();
+    const [oldest] = complete;
+    if (complete.size > KEPT_FEEDS && oldest !== undefined) forget(...oldest);
+  }
+
+  function forget(runId: string, feed: Feed): void {
+    if (complete.get(runId) === feed) complete.delete(runId);
+    drop(runId, feed);
   }
 
   function followed(runId: string, from: number): RunSource {

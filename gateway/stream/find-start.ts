@@ -1,6 +1,7 @@
 /** Where a stream begins: its position, the dialect's state there, and how long the log was. */
 import type { Runs, RunStream } from '../../client/index.js';
 import { PerdureError } from '../../contract/errors.js';
+import type { EventOf } from '../../contract/events.js';
 import type { StreamProfile } from '../../contract/profiles.js';
 import type { Dialect } from '../../dialects/dialect.js';
 import { readLineCursor } from './line-cursor.js';
@@ -22,6 +23,8 @@ export interface Start {
   stream: RunStream;
   point: ResumePoint;
   states: Map<string, unknown>;
+  /** The reader has had all of the run, to its end. */
+  ended: EventOf<'run_completed'> | undefined;
   /** How many events there were; undefined where no worker has said it yet. */
   tail: number | undefined;
 }
@@ -44,7 +47,8 @@ export async function findStart(options: StartOptions): Promise<Start> {
     const isFresh = point.tree === undefined && next === 0;
     const tail = isFresh ? await inTime(runs.tail(runId), FRESH_WAIT_MS) : await tailOf(options);
     const rebuild = rebuildStates(point, { runs, dialect, begin, profile, follow, signal });
-    return { stream, point, tail, states: isFresh ? await rebuild : await orRefuse(rebuild, runId) };
+    const { states, ended } = await (isFresh ? rebuild : orRefuse(rebuild, runId));
+    return { stream, point, tail, states, ended: ended.get(runId) };
   } catch (error) {
     void stream?.return?.();
     throw error;

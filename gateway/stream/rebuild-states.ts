@@ -4,6 +4,7 @@
  */
 import type { Runs } from '../../client/index.js';
 import { PerdureError } from '../../contract/errors.js';
+import type { DurableEvent, EventOf } from '../../contract/events.js';
 import { applyProfile } from '../../contract/profiles.js';
 import type { StreamProfile } from '../../contract/profiles.js';
 import type { Dialect } from '../../dialects/dialect.js';
@@ -20,10 +21,20 @@ export interface RebuildOptions {
   signal: AbortSignal;
 }
 
-export async function rebuildStates(point: ResumePoint, options: RebuildOptions): Promise<Map<string, unknown>> {
+export interface Rebuilt {
+  states: Map<string, unknown>;
+  /** The runs that had said all: there is nothing to wait for. */
+  ended: ReadonlyMap<string, EventOf<'run_completed'>>;
+}
+
+export async function rebuildStates(point: ResumePoint, options: RebuildOptions): Promise<Rebuilt> {
   const states = new Map<string, unknown>();
+  const ended = new Map<string, EventOf<'run_completed'>>();
   for (const [runId, next] of point.open) {
-    if (next > 0) states.set(runId, await stateAt(runId, next, options));
+    if (next === 0) continue;
+    const { state, last } = await foldUpTo(runId, next, options);
+    states.set(runId, state);
+    if (last.type === 'run_completed') ended.set(runId, last);
   }
   for (const [runId, shown] of point.shown) {
     const { dialect } = options;
@@ -33,10 +44,14 @@ export async function rebuildStates(point: ResumePoint, options: RebuildOptions)
       resumed(() => dialect.resume(state, shown)),
     );
   }
-  return states;
+  return { states, ended };
 }
 
-async function stateAt(runId: string, next: number, options: RebuildOptions): Promise<unknown> {
+async function foldUpTo(
+  runId: string,
+  next: number,
+  options: RebuildOptions,
+): Promise<{ state: unknown; last: DurableEvent }> {
   const { runs, dialect, profile, follow, signal } = options;
   const tail = await runs.tail(runId);
   if (next > tail) throw refused(`run ${runId} has written ${tail} events, and it is after number ${next - 1}`);
@@ -45,7 +60,7 @@ async function stateAt(runId: string, next: number, options: RebuildOptions): Pr
     if (!('seq' in event)) continue;
     const shown = applyProfile(profile, event);
     if (shown !== undefined) ({ state } = dialect.tell(state, shown));
-    if (event.seq === next - 1) return state;
+    if (event.seq === next - 1) return { state, last: event };
   }
   throw new PerdureError('server_unreachable', `the log of run ${runId} could not be read up to event ${next - 1}`);
 }

@@ -107,7 +107,7 @@ export function createBody({ source, heartbeat, heartbeatMs, now, onCancel, onEn
     if (over) return;
     over = true;
     wake?.();
-    controller?.error(error);
+    controller?.error(prematureClose(error));
     onEnd(error);
   }
 
@@ -115,9 +115,10 @@ export function createBody({ source, heartbeat, heartbeatMs, now, onCancel, onEn
     if (over) return;
     over = true;
     wake?.();
-    controller?.error(reason);
     onCancel();
     onEnd();
+    // Where the connection is gone, the server has canceled us by then; else it must not end as if all had been said.
+    setImmediate(() => controller?.error(prematureClose(reason)));
   }
 
   const readable = new ReadableStream<Uint8Array>(
@@ -131,4 +132,10 @@ export function createBody({ source, heartbeat, heartbeatMs, now, onCancel, onEn
     { highWaterMark: 0 },
   );
   return { readable, abandon };
+}
+
+/** Under this code the server breaks the connection and no more; any other error it would write into the body. */
+function prematureClose(cause: unknown): Error {
+  const error = new Error('the stream was cut before its end', { cause });
+  return Object.assign(error, { code: 'ERR_STREAM_PREMATURE_CLOSE' });
 }

@@ -46,11 +46,11 @@ export async function streamRun(context: StreamContext, dialects: Dialects): Pro
     return dialect.begin(options);
   };
   const start = await findStart({ runs, runId, request, dialect, begin, profile, signal });
-  const { stream, point, states, tail } = start;
+  const { stream, point, states, tail, ended } = start;
   const tree = profile.children === 'flattened' ? () => stream.cursor() : undefined;
   const teller = createTeller({ runId, dialect, begin, point, states, tree });
   const frame = createFrame(request);
-  const source = linesOf({ runId, request, stream, teller, frame, tree });
+  const source = linesOf({ runId, request, stream, teller, frame, tree, ended });
   const body = createBody({
     source,
     heartbeat: frame.heartbeat,

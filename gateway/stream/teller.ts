@@ -2,7 +2,6 @@
  * Tells events in a dialect: keeps its state of each run, gives every line its cursor, and leaves out the lines that
  * a reader who resumes has had.
  */
-import type { DurableEvent } from '../../contract/events.js';
 import type { StreamEvent } from '../../contract/live-events.js';
 import type { RunHandle } from '../../contract/run.js';
 import type { StreamEnvelope, StreamWarning } from '../../contract/stream-lines.js';
@@ -11,9 +10,16 @@ import type { ToldLine } from './frame.js';
 import { writeLine, writePosition, writeTreeLine, writeTreePosition } from './line-cursor.js';
 import type { ResumePoint } from './line-cursor.js';
 
+interface ToldEvent {
+  lines: ToldLine[];
+  warnings: StreamWarning[];
+  /** After its lines, and still before what follows from it: whoever resumes here learns again that it was the end. */
+  again: () => string;
+}
+
 export interface Teller {
   /** `before` is the tree's own cursor before the event, where the stream is flattened. */
-  tell(event: StreamEvent, before: string): { lines: ToldLine[]; warnings: StreamWarning[] };
+  tell(event: StreamEvent, before: string): ToldEvent;
   /** After all that was told. */
   position(): string;
 }
@@ -54,19 +60,18 @@ export function createTeller({ runId, dialect, begin, point, states, tree }: Tel
    * For the lines of a durable event: what had been shown before it goes into each of their cursors. One without a
    * place comes before the others: whoever is cut behind it is told the event again.
    */
-  function cursorAt(event: DurableEvent, line: number | undefined, earlier: Earlier): string {
-    const { run_id, seq } = event;
+  function cursorAt(event: StreamEvent, place: number | undefined, earlier: Earlier): string {
+    const { run_id } = event;
+    const line = 'seq' in event && place !== undefined ? { run_id, seq: event.seq, line: place } : undefined;
     if (tree === undefined) {
       const shown = earlier.state === undefined ? undefined : dialect.shown(earlier.state);
-      return line === undefined ? writePosition(earlier.next, shown) : writeLine({ run_id, seq, line }, shown);
+      return line === undefined ? writePosition(earlier.next, shown) : writeLine(line, shown);
     }
     const others = new Map(states);
     if (earlier.state === undefined) others.delete(run_id);
     else others.set(run_id, earlier.state);
     const shown = shownByRun(others);
-    return line === undefined
-      ? writeTreePosition(earlier.tree, shown)
-      : writeTreeLine(earlier.tree, { run_id, seq, line }, shown);
+    return line === undefined ? writeTreePosition(earlier.tree, shown) : writeTreeLine(earlier.tree, line, shown);
   }
 
   return {
@@ -88,7 +93,8 @@ export function createTeller({ runId, dialect, begin, point, states, tree }: Tel
           cursor: 'seq' in event ? () => cursorAt(event, place, earlier) : position,
         }));
       const warnings = told.warnings.map((message): StreamWarning => ({ perdure: 'warning', run_id, message }));
-      return { lines, warnings };
+      const last = told.lines.at(-1)?.place ?? 0;
+      return { lines, warnings, again: () => cursorAt(event, last, earlier) };
     },
   };
 

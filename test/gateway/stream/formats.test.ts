@@ -40,7 +40,7 @@ describe('a stream on the wire', () => {
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('x-accel-buffering')).toBe('no');
     expect(headers.get('perdure-tail-seq')).toBe(String(log.length - 1));
-    const cursor = `${log.length - 1}.end`;
+    const cursor = `${log.length - 1}.0`;
     const end = `{"perdure":"end","reason":"completed","status":"success","run_id":"${runId}","cursor":"${cursor}"}`;
     expect(text).toBe([...log.map((event) => JSON.stringify(event)), end, ''].join('\n'));
   });
@@ -49,7 +49,7 @@ describe('a stream on the wire', () => {
     const byAccept = await read(at(), { headers: { accept: 'application/x-ndjson;q=0.5, text/event-stream' } });
     expect(byAccept.headers.get('content-type')).toBe('text/event-stream');
     const lines = log.map((event) => `id: ${event.seq}.0\ndata: ${JSON.stringify(event)}\n\n`);
-    const cursor = `${log.length - 1}.end`;
+    const cursor = `${log.length - 1}.0`;
     const end = { perdure: 'end', reason: 'completed', status: 'success', run_id: runId, cursor };
     expect(byAccept.text).toBe(`${lines.join('')}event: perdure.end\ndata: ${JSON.stringify(end)}\n\n`);
     expect((await read(at('?format=sse'))).text).toBe(byAccept.text);

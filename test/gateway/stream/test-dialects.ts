@@ -15,8 +15,8 @@ interface State {
   blocks: Readonly<Record<string, Block>>;
 }
 
-type Chunk = Extract<StreamEvent, { index: number }>;
-const isChunk = (event: StreamEvent): event is Chunk => 'index' in event;
+type Chunk = Extract<StreamEvent, { type: 'text_chunk' | 'thinking_chunk' }>;
+const isChunk = (event: StreamEvent): event is Chunk => event.type === 'text_chunk' || event.type === 'thinking_chunk';
 
 export const perdure: Dialect<State> = {
   ...folding('perdure'),
@@ -31,7 +31,7 @@ export const triple: Dialect<State> = {
   ...folding('triple'),
   tell(state, event) {
     const { next, text } = follow(state, event);
-    if (isChunk(event)) return told(next, text === '' || state.commit ? [] : [{ data: { say: text } }]);
+    if (event.type === 'text_chunk') return told(next, text === '' || state.commit ? [] : [{ data: { say: text } }]);
     if (event.type === 'live_dropped') return told(next, [], ['something live is missing']);
     if (!('seq' in event) || event.type === 'step_started') return told(next, []);
     if (event.type !== 'text_end') return told(next, [{ place: 0, data: { kind: event.type } }]);
