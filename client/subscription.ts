@@ -10,6 +10,8 @@ import type { LiveEvent, StreamEvent, StreamMarker } from '../contract/live-even
 import { mergeInto } from '../live/signal-publisher.js';
 
 const MAX_LIVE = 1_000;
+/** Merged events are few, and can still hold much. */
+const MAX_LIVE_CHARS = 1_000_000;
 
 type Entry = { next: number; last: number } | { live: LiveEvent[] } | { marker: StreamMarker };
 
@@ -33,6 +35,7 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
   const queue: Entry[] = [];
   let start = 0;
   let liveHeld = 0;
+  let charsHeld = 0;
   let dropped = 0;
   let ended = false;
   let closed = false;
@@ -56,7 +59,10 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     if ('live' in entry) {
       const event = entry.live.shift();
       if (entry.live.length === 0) queue.shift();
-      if (event !== undefined) liveHeld -= 1;
+      if (event !== undefined) {
+        liveHeld -= 1;
+        charsHeld -= charsOf(event);
+      }
       return event ?? take();
     }
     if ('marker' in entry) {
@@ -88,8 +94,9 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
         if (liveHeld > 100) mergeInto(batch, event);
         else batch.push(event);
         liveHeld += batch.length - before;
+        charsHeld += charsOf(event);
       }
-      while (liveHeld > MAX_LIVE) dropOldest();
+      while (liveHeld > MAX_LIVE || charsHeld > MAX_LIVE_CHARS) dropOldest();
       notify();
     },
     marker(marker) {
@@ -135,6 +142,7 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     if (entry === undefined || !('live' in entry)) return;
     dropped += entry.live.length;
     liveHeld -= entry.live.length;
+    charsHeld -= entry.live.reduce((sum, event) => sum + charsOf(event), 0);
     queue.splice(index, 1);
     const [before, after] = [queue[index - 1], queue[index]];
     if (before === undefined || after === undefined || !('next' in before) || !('next' in after)) return;
@@ -142,4 +150,8 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     after.next = before.next;
     queue.splice(index - 1, 1);
   }
+}
+
+function charsOf(event: LiveEvent): number {
+  return 'text' in event ? event.text.length : 0;
 }
