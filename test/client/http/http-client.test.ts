@@ -27,6 +27,11 @@ describe('the client over HTTP', () => {
     await world.end();
   });
   const start = async (input: string) => (await client.runs.start({ agent_id: 'test.node', input })).run_id;
+  const refusalOf = (request: Parameters<HttpClient['runs']['start']>[0]) =>
+    client.runs.start(request).then(
+      () => '',
+      (error: unknown) => (error as Error).message,
+    );
   const hanging = script([{ text: ['Well, ', 'now'], hang: true }]);
 
   it('starts a run, streams it live, and reads it', async () => {
@@ -112,9 +117,11 @@ describe('the client over HTTP', () => {
     await expect(client.runs.get('run_nowhere')).rejects.toMatchObject({ code: 'unknown_run', http_status: 404 });
     const refused = {
       code: 'invalid_request',
-      message: expect.stringMatching(/^[^.]*agent_id: [^.]*\. Correct what is named and try again\.$/),
+      message: expect.stringMatching(/agent_id.*\. Correct what is named and try again\.$/),
     };
     await expect(client.runs.start({ agent_id: 'nonsense', input: 'x' })).rejects.toMatchObject(refused);
+    const [, ...again] = (await refusalOf({ agent_id: 'nonsense', input: 'x' })).split('Correct what is named');
+    expect(again).toHaveLength(1);
     const runId = await start(script([{ text: 'x' }]));
     await world.logOf(runId);
     const stream = client.runs.stream(runId, { cursor: 'nonsense' });
