@@ -13,7 +13,13 @@ export async function connectToRuns<T>(
   work: (connected: RunsClient) => Promise<T>,
 ): Promise<T> {
   const gateway = gatewayClient(flags, process.env);
-  if (gateway !== undefined) return work({ client: gateway }).finally(() => gateway.close());
+  if (gateway !== undefined) {
+    try {
+      return await work({ client: gateway });
+    } finally {
+      await gateway.close();
+    }
+  }
   const settings = serverSettings(flags, process.env);
   const cwd = process.cwd();
   const connected = await connect(settings, dataDirFor(cwd, findConfig(cwd, flags.config), flags.dataDir));

@@ -11,6 +11,9 @@ export interface GatewayCalls {
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** Headers as a plain record: ours are added to them. */
+type Init = Omit<RequestInit, 'headers'> & { headers: Record<string, string> };
+
 interface CallOptions {
   url: string;
   token?: string;
@@ -23,7 +26,7 @@ export function createGatewayCalls({ url, token, fetch: given }: CallOptions): G
   const send: typeof fetch = given ?? ((...request) => fetch(...request));
   const credentials: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
 
-  async function call(path: string, query: Query, init: RequestInit): Promise<Response> {
+  async function call(path: string, query: Query, init: Init): Promise<Response> {
     const address = `${base}${path}${written(query)}`;
     const response = await send(address, { ...init, headers: { ...credentials, ...init.headers } }).catch(
       (error: unknown) => {

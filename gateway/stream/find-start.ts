@@ -35,9 +35,9 @@ const RESUME_WAIT_MS = 10_000;
 
 export async function findStart(options: StartOptions): Promise<Start> {
   const { runs, runId, request, dialect, begin, profile, signal } = options;
-  const { follow } = request;
+  const { follow, from } = request;
   // A feed that somebody reads knows the tail without a query.
-  const anchor = follow ? runs.stream(runId) : undefined;
+  const anchor = follow && 'seq' in from && from.seq !== 0 ? runs.stream(runId) : undefined;
   let stream: RunStream | undefined;
   try {
     const point = await findPoint(options);

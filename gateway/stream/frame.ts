@@ -7,7 +7,7 @@ export interface ToldLine {
   data: LineData;
   /** Made only where the format shows it. */
   cursor: () => string;
-  identity: Omit<StreamEnvelope, 'cursor' | 'data'>;
+  identity: () => Omit<StreamEnvelope, 'cursor' | 'data'>;
 }
 
 export interface Frame {
@@ -37,7 +37,7 @@ export function createFrame({ format, envelope, trailer }: StreamRequest): Frame
 }
 
 function enveloped({ data, cursor, identity }: ToldLine): string {
-  const head = JSON.stringify({ cursor: cursor(), ...identity });
+  const head = JSON.stringify({ cursor: cursor(), ...identity() });
   return `${head.slice(0, -1)},"data":${textOf(data)}}`;
 }
 

@@ -84,7 +84,7 @@ export function createTeller({ runId, dialect, begin, point, states, tree }: Tel
       if (event.type === 'run_completed' || event.type === 'stream_ended') states.delete(run_id);
       else states.set(run_id, told.state);
       if (run_id === runId && 'seq' in event) next = event.seq + 1;
-      const identity = identityOf(event);
+      const identity = () => identityOf(event);
       const lines = told.lines
         .filter(({ place }) => !wasRead(event, place))
         .map(({ place, data }) => ({

@@ -145,7 +145,9 @@ describe('a stream on the wire', () => {
   });
 
   it('a profile that hides child runs cannot be widened', async () => {
-    const { status, text } = await read(at('?profile=metrics&children=linked'));
-    expect(status, text).toBe(200);
+    const { status, text } = await read(at('?profile=childless&children=flattened'));
+    expect({ status, text }).toEqual({ status: 400, text: expect.stringContaining('does not show child runs') });
+    expect((await read(at('?profile=childless&children=invisible'))).status).toBe(200);
+    expect((await read(at('?profile=metrics&children=linked'))).status).toBe(200);
   });
 });

@@ -5,7 +5,7 @@ import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Runs } from '../../../client/index.js';
 import { ERRORS, isPerdureError } from '../../../contract/errors.js';
-import type { ProfileName } from '../../../contract/profiles.js';
+import type { ProfileName, StreamProfileInput } from '../../../contract/profiles.js';
 import { streamRun } from '../../../gateway/stream/stream-run.js';
 import type { StreamContext } from '../../../gateway/stream/stream-run.js';
 import { testDialects } from './test-dialects.js';
@@ -61,7 +61,10 @@ function createApp(runs: Runs, context: Partial<StreamContext>): Hono {
   app.get('/v1/runs/:id', async (c) => c.json(await runs.get(idOf(c.req.param('id')))));
   app.get('/v1/runs/:id/events', (c) => {
     const query = new URL(c.req.url).searchParams;
-    const profile = (query.get('profile') ?? { kinds: {}, default: 'include', children: 'linked' }) as ProfileName;
+    const name = query.get('profile');
+    const children = name === 'childless' ? 'invisible' : 'linked';
+    const own: StreamProfileInput = { kinds: {}, default: 'include', children };
+    const profile = name === null || name === 'childless' ? own : (name as ProfileName);
     const { signal, headers } = c.req.raw;
     const runId = idOf(c.req.param('id'));
     return streamRun({ ...context, runs, runId, query, headers, signal, profile }, testDialects);
