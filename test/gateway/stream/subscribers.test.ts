@@ -76,6 +76,23 @@ describe('subscribers', () => {
     await Promise.all([alone.client.close(), crowd.client.close()]);
   });
 
+  it('those who come, or come back, just after the end cost no more queries than the first of them', async () => {
+    const { client, queries } = countingClient();
+    const late = await serveStreams(client.runs);
+    const runId = await start(script([{ text: words(20) }]));
+    const log = await world.logOf(runId);
+    const first = await read(at(runId, '', late));
+    const before = queries();
+    expect(before).toBeGreaterThan(0);
+    for (const from of ['0', '3.0', '-2', `${log.length - 1}.0`]) {
+      const again = await Promise.all(Array.from({ length: 5 }, () => read(at(runId, `?from=${from}`, late))));
+      for (const { text } of again) expect(first.text.endsWith(text) && text !== '').toBe(true);
+    }
+    expect(queries()).toBe(before);
+    await late.close();
+    await client.close();
+  });
+
   it('one that reads a byte a second delays nobody', async () => {
     const text = words(4_000, 60);
     const runId = await start(script([{ thinking: text, text, delay_ms: 1 }]));
