@@ -87,11 +87,12 @@ export function createTeller({ runId, dialect, begin, point, states, tree }: Tel
       const identity = () => identityOf(event);
       const lines = told.lines
         .filter(({ place }) => !wasRead(event, place))
-        .map(({ place, data }) => ({
-          data,
-          identity,
-          cursor: 'seq' in event ? () => cursorAt(event, place, earlier) : position,
-        }));
+        .map(({ place, data }, index, all) => {
+          // Of several live lines only the last is behind all that was shown: a cut before it must lose nothing.
+          const isLast = index === all.length - 1;
+          const cursor = 'seq' in event || !isLast ? () => cursorAt(event, place, earlier) : position;
+          return { data, identity, cursor };
+        });
       const warnings = told.warnings.map((message): StreamWarning => ({ perdure: 'warning', run_id, message }));
       const last = told.lines.at(-1)?.place ?? 0;
       return { lines, warnings, again: () => cursorAt(event, last, earlier) };
