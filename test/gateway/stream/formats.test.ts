@@ -96,9 +96,10 @@ describe('a stream on the wire', () => {
 
   it('heartbeats break a silence: blank lines in NDJSON, comments in SSE', async () => {
     const going = await start(hanging);
-    const ndjson = await read(at('', going), { enough: (text) => text.endsWith('\n\n\n') });
+    const said = (text: string) => text.includes('"type":"text_chunk"');
+    const ndjson = await read(at('', going), { enough: (text) => said(text) && text.endsWith('\n\n\n') });
     expect(jsonLines(ndjson.text).length).toBeGreaterThan(2);
-    const sse = await read(at('?format=sse', going), { enough: (text) => text.endsWith(':\n\n:\n\n') });
+    const sse = await read(at('?format=sse', going), { enough: (text) => said(text) && text.endsWith(':\n\n:\n\n') });
     expect(serverSentEvents(sse.text).length).toBeGreaterThan(2);
     await world.client.runs.cancel(going);
   });
