@@ -1,6 +1,5 @@
 /** `perdure answer`: answers a pause of a run or of one of its descendants, or says what there is to answer. */
 import { userInfo } from 'node:os';
-import type { Runs } from '../client/index.js';
 import type { ClientToolResult } from '../contract/awaits.js';
 import { choosePause, nothingOpen } from './choose-pause.js';
 import { CommandError } from './command-error.js';
@@ -12,6 +11,7 @@ import type { Pause } from './open-pauses.js';
 import { parseResults } from './parse-results.js';
 import { repeatFlags } from './repeat-flags.js';
 import type { FoundBy } from './repeat-flags.js';
+import type { RunCommands } from './run-commands.js';
 import { printable } from './text-width.js';
 
 export interface AnswerFlags extends FoundBy {
@@ -52,7 +52,7 @@ export function answer(runId: string, text: string | undefined, flags: AnswerFla
 }
 
 /** Also for a person who answers where the run is shown. */
-export async function submit(runs: Runs, pause: Pause, wish: Wish, answered_by: string): Promise<void> {
+export async function submit(runs: RunCommands, pause: Pause, wish: Wish, answered_by: string): Promise<void> {
   const { run_id, await_id, digest = '' } = pause;
   switch (wish.kind) {
     case 'clarification':

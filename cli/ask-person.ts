@@ -1,5 +1,4 @@
 /** Pauses, answered one after another by the person who watches the run. */
-import type { Runs } from '../client/index.js';
 import type { ClientToolResult } from '../contract/awaits.js';
 import { toolName } from '../contract/ids.js';
 import { submit } from './answer.js';
@@ -10,6 +9,7 @@ import type { LineReader } from './line-reader.js';
 import type { Pause } from './open-pauses.js';
 import { valueOf } from './parse-results.js';
 import type { RunView } from './view/run-view.js';
+import type { RunCommands } from './run-commands.js';
 
 export interface Asking {
   /** What is open now. */
@@ -18,7 +18,7 @@ export interface Asking {
 }
 
 export interface AskOptions {
-  runs: Runs;
+  runs: RunCommands;
   reader: LineReader;
   view: Pick<RunView, 'prompt' | 'note'>;
   answeredBy: string;

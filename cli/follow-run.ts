@@ -48,14 +48,11 @@ export async function followRun(options: FollowOptions): Promise<Followed> {
   };
   interrupts.handle(cancel, () => leaving.abort());
   process.stdout.on('error', () => leaving.abort());
-  const silence = session.embedded
-    ? undefined
-    : watchForSilence({
-        client: session.temporal,
-        runId,
-        taskQueue: settings.taskQueue,
-        say: (line) => view.note(line),
-      });
+  const say = (line: string) => view.note(line);
+  const silence =
+    session.embedded || session.temporal === undefined
+      ? undefined
+      : watchForSilence({ client: session.temporal, runId, taskQueue: settings.taskQueue, say });
 
   const pauses = handlePauses({ runs, runId, view, interactive, flags });
   let steps = 0;

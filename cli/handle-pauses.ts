@@ -1,12 +1,13 @@
 /** What `perdure run` does when the run pauses: asks the person at the keyboard, or says what to type elsewhere. */
 import { userInfo } from 'node:os';
-import type { Runs, StreamEvent } from '../client/index.js';
+import type { StreamEvent } from '../client/index.js';
 import { askPerson } from './ask-person.js';
 import { describePause } from './describe-pause.js';
 import { createLineReader } from './line-reader.js';
 import type { Pause } from './open-pauses.js';
 import type { RunView } from './view/run-view.js';
 import { watchPauses } from './watch-pauses.js';
+import type { RunCommands } from './run-commands.js';
 
 export interface PauseHandling {
   event(event: StreamEvent): void;
@@ -14,7 +15,7 @@ export interface PauseHandling {
 }
 
 export interface PauseOptions {
-  runs: Runs;
+  runs: RunCommands;
   runId: string;
   view: RunView;
   /** Somebody sits at this terminal. */

@@ -1,7 +1,6 @@
 /** `perdure inspect`: where a run stands, or its log. */
 import type { StreamEvent } from '../client/index.js';
 import type { ProfileName } from '../contract/profiles.js';
-import type { ConnectedClient } from '../worker/create-worker.js';
 import { CommandError } from './command-error.js';
 import { connectToRuns } from './connect-to-runs.js';
 import { describeRun } from './describe-run.js';
@@ -9,6 +8,7 @@ import { EXIT } from './exit-codes.js';
 import { readPauses } from './open-pauses.js';
 import { repeatFlags } from './repeat-flags.js';
 import type { FoundBy } from './repeat-flags.js';
+import type { RunsClient } from './run-commands.js';
 import { stylesFor } from './terminal.js';
 import { printable } from './text-width.js';
 import { gistOf } from './view/tell.js';
@@ -27,7 +27,7 @@ export function inspect(runId: string, flags: InspectFlags): Promise<number> {
   });
 }
 
-async function printSnapshot({ client }: ConnectedClient, runId: string, flags: InspectFlags): Promise<void> {
+async function printSnapshot({ client }: RunsClient, runId: string, flags: InspectFlags): Promise<void> {
   const snapshot = await client.runs.get(runId);
   const pauses = await readPauses(client.runs, snapshot);
   const text = flags.json
@@ -36,7 +36,7 @@ async function printSnapshot({ client }: ConnectedClient, runId: string, flags: 
   process.stdout.write(`${text}\n`);
 }
 
-async function printEvents({ client }: ConnectedClient, runId: string, flags: InspectFlags): Promise<void> {
+async function printEvents({ client }: RunsClient, runId: string, flags: InspectFlags): Promise<void> {
   const { json = false, profile } = flags;
   const options = { follow: false, ...(profile === undefined ? {} : { profile: profile as ProfileName }) };
   let last: StreamEvent | undefined;

@@ -3,6 +3,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT_CODES_HELP } from './exit-codes.js';
 import { reportError } from './report-error.js';
+import { withGatewayFlags } from './gateway-address.js';
 import { SERVER_HELP, withServerFlags } from './server-settings.js';
 import type { AnswerFlags } from './answer.js';
 import type { DevFlags } from './dev.js';
@@ -25,7 +26,7 @@ subcommand('dev', 'start a Temporal server and a worker here, durable, until Ctr
     exitCode = await (await import('./dev.js')).dev({ ...flags, debug: isDebug() });
   });
 
-subcommand('run', 'run an agent and show it live', runHelp())
+withGatewayFlags(subcommand('run', 'run an agent and show it live', runHelp()))
   .argument('<agent>', 'like demo.assistant')
   .argument('<prompt>', 'what to ask it; - reads stdin')
   .option('--json', 'every event as one line of JSON on stdout, and nothing else there')
@@ -41,7 +42,7 @@ subcommand('worker', 'start a worker on a server that is there', SERVER_HELP).ac
   exitCode = await (await import('./worker.js')).worker({ ...flags, debug: isDebug() });
 });
 
-subcommand('inspect', 'show where a run stands: phase, steps, tools, usage, answer', SERVER_HELP)
+withGatewayFlags(subcommand('inspect', 'show where a run stands: phase, steps, tools, usage, answer', SERVER_HELP))
   .argument('<run>', 'its id')
   .option('--events', 'its log, one line for each event')
   .option(
@@ -53,7 +54,7 @@ subcommand('inspect', 'show where a run stands: phase, steps, tools, usage, answ
     exitCode = await (await import('./inspect.js')).inspect(run, flags);
   });
 
-subcommand('tree', 'draw a run and all below it, live, until it has ended', SERVER_HELP)
+withGatewayFlags(subcommand('tree', 'draw a run and all below it, live, until it has ended', SERVER_HELP))
   .argument('<run>', 'its id, or that of a child')
   .option('--json', 'the tree as JSON; with --follow one line whenever it changes')
   .option('--follow', 'until the run has ended (so it is on a terminal)')
@@ -62,7 +63,7 @@ subcommand('tree', 'draw a run and all below it, live, until it has ended', SERV
     exitCode = await (await import('./tree.js')).tree(run, flags);
   });
 
-subcommand('answer', 'answer what a run or one of its descendants waits for', answerHelp())
+withGatewayFlags(subcommand('answer', 'answer what a run or one of its descendants waits for', answerHelp()))
   .argument('<run>', 'its id, or that of a child')
   .argument('[text]', 'the answer to a question')
   .option('--approve', 'let the call that waits be made')

@@ -4,11 +4,14 @@ import type { ServerFlags } from './server-settings.js';
 export interface FoundBy extends ServerFlags {
   config?: string;
   dataDir?: string;
+  /** Of a gateway, in place of a server. */
+  url?: string;
 }
 
 /** Begins with a space where there are any. */
-export function repeatFlags({ address, namespace, config, dataDir }: FoundBy): string {
+export function repeatFlags({ url, address, namespace, config, dataDir }: FoundBy): string {
   const given = [
+    ['--url', url],
     ['--address', address],
     ['--namespace', namespace],
     ['--config', config],

@@ -1,18 +1,21 @@
-/** Where `perdure run` runs: on a server that is there, or on one of its own for the time of the run. */
+/** Where `perdure run` runs: through a gateway, on a server that is there, or on one of its own for the time of the run. */
 import type { Client } from '@temporalio/client';
-import type { PerdureClient } from '../client/index.js';
 import { PerdureError } from '../contract/errors.js';
 import { builtInNotice, dataDirFor, findConfig } from './config-file.js';
 import { connect, somethingListens } from './connect.js';
 import { startEmbedded } from './embedded.js';
+import { gatewayClient } from './gateway-address.js';
 import { loadRegistry } from './load-config.js';
 import type { Notices } from './notices.js';
 import { CommandError, messageOf } from './command-error.js';
+import type { FoundBy } from './repeat-flags.js';
+import type { RunsClient } from './run-commands.js';
 import type { ServerSettings } from './server-settings.js';
 
 export interface RunSession {
-  client: PerdureClient;
-  temporal: Client;
+  client: RunsClient['client'];
+  /** Undefined where a gateway stands between. */
+  temporal: Client | undefined;
   embedded: boolean;
   address: string;
   /** Rejects when what we started ended by itself. */
@@ -20,17 +23,17 @@ export interface RunSession {
   close(): Promise<void>;
 }
 
-export interface SessionFlags {
-  config?: string;
-  dataDir?: string;
-}
-
 export async function openSession(
   settings: ServerSettings,
-  flags: SessionFlags,
+  flags: FoundBy,
   agentId: string,
   notices: Pick<Notices, 'lasting' | 'passing'>,
 ): Promise<RunSession> {
+  const gateway = gatewayClient(flags, process.env);
+  if (gateway !== undefined) {
+    const close = () => gateway.close();
+    return { client: gateway, temporal: undefined, embedded: false, address: '', broken: new Promise(() => {}), close };
+  }
   const existing = await findServer(settings, flags, notices);
   if (existing !== undefined) return existing;
 
@@ -59,7 +62,7 @@ export async function openSession(
 /** Undefined where nobody named a server and the usual place has none. */
 async function findServer(
   settings: ServerSettings,
-  flags: SessionFlags,
+  flags: FoundBy,
   notices: Pick<Notices, 'lasting' | 'passing'>,
 ): Promise<RunSession | undefined> {
   const { given, connection } = settings;

@@ -52,7 +52,7 @@ export async function run(agentId: string, prompt: string, flags: RunFlags): Pro
     const following = { session, settings, runId, view, interrupts, interactive, flags: found };
     const { exitCode, detached } = await followRun(following);
     if (!detached) return exitCode;
-    process.stderr.write(`${afterDetaching(session, settings.connection.address, settings.given, runId)}\n`);
+    process.stderr.write(`${afterDetaching(session, runId, flags)}\n`);
     process.exit(exitCode);
   } finally {
     say = report = notices.lasting;
@@ -83,8 +83,7 @@ async function readInput(): Promise<string> {
   return input;
 }
 
-function afterDetaching(session: RunSession, address: string, given: string | undefined, runId: string): string {
+function afterDetaching(session: RunSession, runId: string, flags: RunFlags): string {
   if (session.embedded) return `Detached. The server was up for this run only: ${runId} ends with it.`;
-  const where = given === '--address' ? ` --address ${address}` : '';
-  return `Detached: ${runId} goes on without us. Look at it again with: ${commandName()} inspect ${runId}${where}`;
+  return `Detached: ${runId} goes on without us. Look at it again with: ${commandName()} inspect ${runId}${repeatFlags(flags)}`;
 }

@@ -1,10 +1,10 @@
 /** `perdure tree`: the run and all below it, redrawn on a terminal until the root has ended. */
-import type { Runs } from '../client/index.js';
 import { connectToRuns } from './connect-to-runs.js';
 import { EXIT } from './exit-codes.js';
 import { listenForInterrupts } from './interrupts.js';
 import { repeatFlags } from './repeat-flags.js';
 import type { FoundBy } from './repeat-flags.js';
+import type { RunCommands } from './run-commands.js';
 import { isLive, stylesFor } from './terminal.js';
 import { drawTree } from './tree/draw-tree.js';
 import { createLiveTree, createTreePrinter } from './tree/show-tree.js';
@@ -33,7 +33,7 @@ export function tree(runId: string, flags: TreeFlags): Promise<number> {
   });
 }
 
-async function follow(runs: Runs, first: RunNode, flags: TreeFlags, live: boolean): Promise<number> {
+async function follow(runs: RunCommands, first: RunNode, flags: TreeFlags, live: boolean): Promise<number> {
   const leaving = new AbortController();
   const leave = () => leaving.abort();
   listenForInterrupts().handle(leave, leave);

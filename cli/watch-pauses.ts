@@ -1,8 +1,9 @@
 /** Which pauses of a run and its descendants are open, read again whenever its stream says that this changed. */
-import type { Runs, StreamEvent } from '../client/index.js';
+import type { StreamEvent } from '../client/index.js';
 import { messageOf } from './command-error.js';
 import { readPauses } from './open-pauses.js';
 import type { Pause } from './open-pauses.js';
+import type { RunCommands } from './run-commands.js';
 
 export interface PauseWatch {
   event(event: StreamEvent): void;
@@ -10,7 +11,7 @@ export interface PauseWatch {
 }
 
 export interface PauseWatchOptions {
-  runs: Runs;
+  runs: RunCommands;
   runId: string;
   changed(open: readonly Pause[]): void;
   say(line: string): void;

@@ -18,6 +18,8 @@ import type { Subscription } from './subscription.js';
 
 export interface Feed {
   subscribe(from: number): Subscription;
+  /** How many events the log has now; waits until it was read once. */
+  tail(): Promise<number>;
   /** Someone knows that the run has ended: the feed looks now, not at its next poll. */
   hurry(): void;
   /** Ends its readers; resolves when no query is in flight any more. */
@@ -28,7 +30,8 @@ interface FeedOptions {
   client: Client;
   runId: string;
   channel: LiveChannel | undefined;
-  onIdle: () => void;
+  /** Nothing more is read; where the log is complete, the feed still serves whoever subscribes. */
+  onIdle: (isComplete: boolean) => void;
 }
 
 const FASTEST_POLL_MS = 100;
@@ -59,6 +62,8 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
   let hasty = false;
   let engineEnded: StreamMarker | undefined;
   let wake: (() => void) | undefined;
+  let onFirstRead: () => void = () => {};
+  const firstRead = new Promise<void>((resolve) => (onFirstRead = resolve));
 
   const listener: ChannelListener = {
     live: (events) => showLive(events),
@@ -77,6 +82,7 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
       wake?.();
       return running;
     },
+    tail: () => firstRead.then(() => committed.length),
     hurry() {
       hasty = true;
       wake?.();
@@ -175,13 +181,14 @@ export function createFeed({ client, runId, channel, onIdle }: FeedOptions): Fee
     if (!ready) start();
     for (const reader of readers) reader.end();
     unsubscribe?.();
-    onIdle();
+    onIdle(ended && engineEnded === undefined);
   }
 
   function start(): void {
     ready = true;
     for (const [subscription, from] of waiting) begin(subscription, from);
     waiting.clear();
+    onFirstRead();
   }
 
   async function endIfEngineDid(): Promise<void> {

@@ -48,6 +48,8 @@ export interface ClientOptions {
 export interface Runs {
   start(request: RunRequestInput): Promise<RunHandle>;
   stream(runId: string, options?: StreamOptions): RunStream;
+  /** How many events the log has now. */
+  tail(runId: string): Promise<number>;
   get(runId: string): Promise<RunSnapshot & { engine_end?: StreamMarker }>;
   /** Waits for the end. */
   result(runId: string): Promise<EventOf<'run_completed'>>;
@@ -64,10 +66,11 @@ export function createRuns({
   artefacts,
   taskQueue = TASK_QUEUE,
 }: ClientOptions): Runs & { close(): Promise<void> } {
-  const { stream, close } = createStreams({
+  const { stream, tail, close } = createStreams({
     client,
     channel,
     readOnce: (runId, from) => readOnce(client, runId, from),
+    readTail: (runId) => readTail(client, runId),
   });
 
   /** Not tried again as a signal: whoever answers must hear whether the answer was taken. */
@@ -83,6 +86,7 @@ export function createRuns({
 
   return {
     stream,
+    tail,
     answerClarification: (runId, given) => answer(runId, ANSWER_CLARIFICATION, given),
     submitToolResults: (runId, given) => answer(runId, SUBMIT_TOOL_RESULTS, given),
     decideApproval: (runId, given) => answer(runId, DECIDE_APPROVAL, given),
@@ -160,6 +164,14 @@ async function prepare(
 async function* readOnce(client: Client, runId: string, from: number): AsyncGenerator<DurableEvent, undefined> {
   try {
     for await (const { event } of readEvents(logReader(client, runId), from)) yield event;
+  } catch (error) {
+    throw explain(error, runId);
+  }
+}
+
+async function readTail(client: Client, runId: string): Promise<number> {
+  try {
+    return (await logReader(client, runId)({ from: Number.MAX_SAFE_INTEGER })).tail;
   } catch (error) {
     throw explain(error, runId);
   }

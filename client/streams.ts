@@ -32,12 +32,18 @@ interface StreamsOptions {
   client: Client;
   channel: LiveChannel | undefined;
   readOnce: (runId: string, from: number) => AsyncGenerator<DurableEvent, undefined>;
+  readTail: (runId: string) => Promise<number>;
 }
+
+const KEPT_MS = 5_000;
+const KEPT_FEEDS = 100;
 
 const NOTHING_MORE: RunSource = { next: () => Promise.resolve({ done: true, value: undefined }) };
 
-export function createStreams({ client, channel, readOnce }: StreamsOptions) {
+export function createStreams({ client, channel, readOnce, readTail }: StreamsOptions) {
   const feeds = new Map<string, Feed>();
+  /** Of runs that have ended: they read no more. The oldest first. */
+  const complete = new Map<string, Feed>();
   let closing = false;
 
   function feedOf(runId: string): Feed {
@@ -47,12 +53,27 @@ export function createStreams({ client, channel, readOnce }: StreamsOptions) {
       client,
       runId,
       channel,
-      onIdle: () => {
-        if (feeds.get(runId) === feed) feeds.delete(runId);
-      },
+      onIdle: (isComplete) => (isComplete ? keep(runId, feed) : drop(runId, feed)),
     });
     feeds.set(runId, feed);
     return feed;
+  }
+
+  function drop(runId: string, feed: Feed): void {
+    if (feeds.get(runId) === feed) feeds.delete(runId);
+  }
+
+  /** Those who come just after the end, or come back, are served from memory. */
+  function keep(runId: string, feed: Feed): void {
+    complete.set(runId, feed);
+    setTimeout(() => forget(runId, feed), KEPT_MS).unref();
+    const [oldest] = complete;
+    if (complete.size > KEPT_FEEDS && oldest !== undefined) forget(...oldest);
+  }
+
+  function forget(runId: string, feed: Feed): void {
+    if (complete.get(runId) === feed) complete.delete(runId);
+    drop(runId, feed);
   }
 
   function followed(runId: string, from: number): RunSource {
@@ -89,6 +110,8 @@ export function createStreams({ client, channel, readOnce }: StreamsOptions) {
       if (signal?.aborted) void stream.return?.();
       return stream;
     },
+    /** From the feed, where somebody reads the run here: many who ask cost no query. */
+    tail: (runId: string): Promise<number> => feeds.get(runId)?.tail() ?? readTail(runId),
     async close() {
       closing = true;
       await Promise.all([...feeds.values()].map((feed) => feed.stop()));

@@ -3,14 +3,17 @@
  *
  * B1  Durable events are never left out: the queue holds only their numbers, the feed holds the events.
  * B2  Live events of a reader that is too slow are merged, then dropped, with a marker; nobody else notices.
+ * B3  Numbers that follow one another are one entry, so the queue is short however far behind the reader is.
  */
 import type { DurableEvent } from '../contract/events.js';
 import type { LiveEvent, StreamEvent, StreamMarker } from '../contract/live-events.js';
 import { mergeInto } from '../live/signal-publisher.js';
 
 const MAX_LIVE = 1_000;
+/** Merged events are few, and can still hold much. */
+const MAX_LIVE_CHARS = 1_000_000;
 
-type Entry = { seq: number } | { live: LiveEvent[] } | { marker: StreamMarker };
+type Entry = { next: number; last: number } | { live: LiveEvent[] } | { marker: StreamMarker };
 
 export interface Subscription extends AsyncIterableIterator<StreamEvent> {
   /** Numbers below the one it begins at are passed over. */
@@ -32,6 +35,7 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
   const queue: Entry[] = [];
   let start = 0;
   let liveHeld = 0;
+  let charsHeld = 0;
   let dropped = 0;
   let ended = false;
   let closed = false;
@@ -55,11 +59,18 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     if ('live' in entry) {
       const event = entry.live.shift();
       if (entry.live.length === 0) queue.shift();
-      if (event !== undefined) liveHeld -= 1;
+      if (event !== undefined) {
+        liveHeld -= 1;
+        charsHeld -= charsOf(event);
+      }
       return event ?? take();
     }
-    queue.shift();
-    return 'seq' in entry ? eventAt(entry.seq) : entry.marker;
+    if ('marker' in entry) {
+      queue.shift();
+      return entry.marker;
+    }
+    if (entry.next === entry.last) queue.shift();
+    return eventAt(entry.next++);
   }
 
   return {
@@ -68,7 +79,9 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     },
     durable(seq) {
       if (seq < start) return;
-      queue.push({ seq });
+      const last = queue.at(-1);
+      if (last !== undefined && 'next' in last && last.last === seq - 1) last.last = seq;
+      else queue.push({ next: seq, last: seq });
       notify();
     },
     live(events) {
@@ -81,8 +94,9 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
         if (liveHeld > 100) mergeInto(batch, event);
         else batch.push(event);
         liveHeld += batch.length - before;
+        charsHeld += charsOf(event);
       }
-      while (liveHeld > MAX_LIVE) dropOldest();
+      while (liveHeld > MAX_LIVE || charsHeld > MAX_LIVE_CHARS) dropOldest();
       notify();
     },
     marker(marker) {
@@ -128,6 +142,16 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     if (entry === undefined || !('live' in entry)) return;
     dropped += entry.live.length;
     liveHeld -= entry.live.length;
+    charsHeld -= entry.live.reduce((sum, event) => sum + charsOf(event), 0);
     queue.splice(index, 1);
+    const [before, after] = [queue[index - 1], queue[index]];
+    if (before === undefined || after === undefined || !('next' in before) || !('next' in after)) return;
+    if (before.last + 1 !== after.next) return;
+    after.next = before.next;
+    queue.splice(index - 1, 1);
   }
+}
+
+function charsOf(event: LiveEvent): number {
+  return 'text' in event ? event.text.length : 0;
 }

@@ -9,7 +9,8 @@
  * W2  A forbidden room is refused by the linter in every form, so a hole in W1 is closed, whoever opens it.
  * W3  What the table allows passes both. Without this the test could be green on walls that refuse everything.
  * W4  A package that is not in a room's row is refused by the linter; the list of packages is package.json's own.
- * W5  In the rooms that replay, what is not deterministic does not exist: no Node, no timers, no network.
+ * W5  In the rooms that replay, what is not deterministic does not exist: no Node, no timers, no network. In what
+ *     browsers load there is no Node.
  * W6  The linter sees types: an activity that nobody awaits and a cycle of imports are refused.
  *
  * A new room: its tsconfig.json, its override in .oxlintrc.json, its name in the overrides that close it, a row here.
@@ -37,6 +38,8 @@ interface Row {
   readonly packages: readonly string[] | 'any';
   /** Runs in the workflow sandbox: no Node in sight. */
   readonly replays?: true;
+  /** Runs in browsers: no Node either. */
+  readonly browser?: true;
   /** May name the package by its public name, as an application does. */
   readonly selfImport?: true;
 }
@@ -56,6 +59,8 @@ const rooms: Readonly<Record<string, Row>> = {
     packages: ['zod', '@temporalio/activity', '@temporalio/common'],
   },
   client: { rooms: ['contract', 'dialects', 'live'], packages: ['@temporalio/client', '@temporalio/common'] },
+  /** A room within a room: what of the client needs no more than `fetch`. */
+  'client/http': { rooms: ['contract', 'dialects'], packages: [], browser: true },
   gateway: {
     rooms: ['contract', 'dialects', 'store', 'client'],
     packages: ['hono', '@hono/node-server', 'jose', 'pino', 'prom-client', 'zod'],
@@ -65,7 +70,7 @@ const rooms: Readonly<Record<string, Row>> = {
     packages: ['@temporalio/client', '@temporalio/common', '@temporalio/envconfig', '@temporalio/worker'],
   },
   cli: {
-    rooms: ['dialects', ...upToWorker, 'gateway', 'worker'],
+    rooms: ['dialects', ...upToWorker, 'client/http', 'gateway', 'worker'],
     packages: [
       'zod',
       'commander',
@@ -81,7 +86,7 @@ const rooms: Readonly<Record<string, Row>> = {
   examples: { rooms: ['contract', 'kit', 'providers'], packages: 'any', selfImport: true },
   bench: { rooms: ['dialects', ...upToWorker, 'gateway', 'worker'], packages: 'any' },
   test: {
-    rooms: ['dialects', 'workflows', ...upToWorker, 'gateway', 'worker', 'cli', 'examples', 'bench'],
+    rooms: ['dialects', 'workflows', ...upToWorker, 'client/http', 'gateway', 'worker', 'cli', 'examples', 'bench'],
     packages: 'any',
     selfImport: true,
   },
@@ -89,11 +94,11 @@ const rooms: Readonly<Record<string, Row>> = {
 
 /** Each form aims at a file of its own: the compiler reports an unlisted file once, at the first import of it. */
 const forms: Readonly<Record<string, (path: string) => string>> = {
-  static: (path) => `import { room } from '../${path}';\nexport const seen: string = room;\n`,
-  'type-only': (path) => `import type { Room } from '../${path}';\nexport type Seen = Room;\n`,
-  dynamic: (path) => `export const seen = import('../${path}');\n`,
-  're-export': (path) => `export { room } from '../${path}';\n`,
-  nested: (path) => `import { room } from '../../${path}';\nexport const seen: string = room;\n`,
+  static: (path) => `import { room } from '${path}';\nexport const seen: string = room;\n`,
+  'type-only': (path) => `import type { Room } from '${path}';\nexport type Seen = Room;\n`,
+  dynamic: (path) => `export const seen = import('${path}');\n`,
+  're-export': (path) => `export { room } from '${path}';\n`,
+  nested: (path) => `import { room } from '../${path}';\nexport const seen: string = room;\n`,
 };
 
 const hostNames = [
@@ -117,6 +122,9 @@ const notReplayable = ['WeakRef', 'FinalizationRegistry', 'Intl'];
 const root = join(import.meta.dirname, '..');
 const names = Object.keys(rooms);
 const replaying = names.filter((room) => rooms[room]?.replays);
+const browsing = names.filter((room) => rooms[room]?.browser);
+/** What only Node has. */
+const nodeNames = ['process', 'globalThis.process', 'Buffer', 'require', '__dirname'];
 
 interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
@@ -136,7 +144,7 @@ beforeAll(async () => {
   }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   for (const room of names) {
-    mkdirSync(join(copy, room));
+    mkdirSync(join(copy, room), { recursive: true });
     cpSync(join(root, room, 'tsconfig.json'), join(copy, room, 'tsconfig.json'));
     for (const form of Object.keys(forms)) {
       plant(`${room}/${form}.ts`, `export const room = '${room}';\nexport type Room = typeof room;\n`);
@@ -156,8 +164,8 @@ afterAll(() => {
 
 describe('the table', () => {
   it('has a row for every room that exists, and no other', () => {
-    const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    const existing = folders.map((entry) => entry.name).filter((name) => existsSync(join(root, name, 'tsconfig.json')));
+    const existing = foldersIn('.').filter((name) => existsSync(join(root, name, 'tsconfig.json')));
+    existing.push(...existing.flatMap(foldersIn).filter((name) => existsSync(join(root, name, 'tsconfig.json'))));
     expect(existing.toSorted()).toEqual(names.toSorted());
   });
 
@@ -237,6 +245,23 @@ describe.each(replaying)('W5: %s/ replays, so', (room) => {
   });
 });
 
+describe.each(browsing)('W5: %s/ runs in browsers, so', (room) => {
+  it.each(nodeNames)('%s does not exist in it', (name) => {
+    expect(refusedByCompiler.get(nameCell(room, name)) ?? 'compiled').toMatch(/TS(2304|2339|2580|2584|2591|7017)/);
+  });
+
+  it.each(hostModules)('%s cannot be imported in it', (name) => {
+    expect(refusedByCompiler.get(packageCell(room, name)) ?? 'compiled').toMatch(/TS(2307|2591)/);
+    expect(missing(refusedByLinter, [packageCell(room, name)], 'no-restricted-imports')).toEqual([]);
+  });
+
+  it('fetch, timers and addresses do', () => {
+    const probes = ['fetch', 'URL', 'setTimeout', 'performance'].map((name) => nameCell(room, name));
+    expect(present(refusedByCompiler, probes)).toEqual([]);
+    expect(present(refusedByLinter, probes)).toEqual([]);
+  });
+});
+
 describe('W6: the linter sees types and files', () => {
   it('refuses an activity that nobody awaits', () => {
     expect(missing(refusedByLinter, ['workflows/floats.ts'], 'no-floating-promises')).toEqual([]);
@@ -246,6 +271,18 @@ describe('W6: the linter sees types and files', () => {
     expect(missing(refusedByLinter, ['kit/cycle-a.ts', 'kit/cycle-b.ts'], 'no-cycle')).toEqual([]);
   });
 });
+
+/** Of the repository, and not what is in it for the tools. */
+function foldersIn(folder: string): string[] {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== 'node_modules');
+  return folders.map(({ name }) => (folder === '.' ? name : `${folder}/${name}`));
+}
+
+/** From a room up to the folder of all rooms. */
+function up(room: string): string {
+  return room.replaceAll(/[^/]+/g, '..');
+}
 
 function allowed(from: string): string[] {
   return names.filter((to) => rooms[from]?.rooms.includes(to));
@@ -262,7 +299,8 @@ function mayUse(room: string, name: string): boolean {
 
 function references(room: string): string[] {
   const text = readFileSync(join(root, room, 'tsconfig.json'), 'utf8');
-  return (JSON.parse(text) as { references: { path: string }[] }).references.map(({ path }) => path.replace('../', ''));
+  const referenced = (JSON.parse(text) as { references: { path: string }[] }).references;
+  return referenced.map(({ path }) => join(room, path));
 }
 
 /** What the references of a room let it see, at any distance. */
@@ -278,7 +316,7 @@ function cells(from: string, targets: readonly string[]): string[] {
 }
 
 function roomCell(from: string, to: string, form: string): string {
-  return `${from}/${form === 'nested' ? 'deep/' : ''}sees-${to}-${form}.ts`;
+  return `${from}/${form === 'nested' ? 'deep/' : ''}sees-${to.replace('/', '-')}-${form}.ts`;
 }
 
 function packageCell(room: string, name: string): string {
@@ -305,11 +343,12 @@ function plant(path: string, text: string): void {
 function plantWhatTheCompilerJudges(): void {
   for (const from of names) {
     for (const to of names.filter((name) => name !== from)) {
-      for (const [form, write] of Object.entries(forms)) plant(roomCell(from, to, form), write(`${to}/${form}.js`));
+      for (const [form, write] of Object.entries(forms))
+        plant(roomCell(from, to, form), write(`${up(from)}/${to}/${form}.js`));
     }
     for (const name of packages.filter((each) => mayUse(from, each))) plantPackage(from, name);
   }
-  for (const room of [...replaying, 'kit']) {
+  for (const room of [...replaying, ...browsing, 'kit']) {
     for (const name of hostModules) plantPackage(room, name);
     for (const name of [...hostNames, ...notReplayable]) {
       plant(nameCell(room, name), `export const seen: unknown = ${name};\n`);
@@ -321,7 +360,7 @@ function plantWhatOnlyTheLinterJudges(): void {
   for (const room of names) {
     for (const name of packages.filter((each) => !mayUse(room, each))) plantPackage(room, name);
     const other = room === 'contract' ? 'client' : 'contract';
-    plant(`${room}/by-dist.ts`, `export { room } from '../dist/${other}/static.js';\n`);
+    plant(`${room}/by-dist.ts`, `export { room } from '${up(room)}/dist/${other}/static.js';\n`);
     plant(`${room}/by-name.ts`, `export { room } from 'perdure/${other}';\n`);
   }
 }

@@ -176,6 +176,41 @@ describe('a reader that is too slow', () => {
     expect(seen).toEqual([log[0], ...kept, log[1]]);
   });
 
+  it('loses live text that is too much to be held, though it could be merged, and no durable event', async () => {
+    const { subscription, log } = open([started, note('a'), note('b')]);
+    const piece = 'x'.repeat(10_000);
+    subscription.durable(0);
+    for (let index = 0; index < 250; index++) {
+      subscription.live([chunk(index, piece)]);
+      if (index === 120) subscription.durable(1);
+    }
+    subscription.durable(2);
+    subscription.end();
+    const seen = await collect(subscription);
+    const held = seen.map(textOf).join('').length;
+    expect(held).toBeGreaterThan(0);
+    expect(held).toBeLessThanOrEqual(1_000_000);
+    expect(seen[0]).toMatchObject({ type: 'live_dropped' });
+    expect(seen.filter((event) => 'seq' in event)).toEqual(log);
+  });
+
+  it('that is very far behind still gets every durable event once and in order, around what was dropped', async () => {
+    const count = 200_000;
+    const numbers: number[] = [];
+    const subscription = createSubscription({
+      runId: 'run_1',
+      eventAt: (seq) => ({ type: 'notice_posted', seq }) as DurableEvent,
+      onClose: () => {},
+    });
+    for (let seq = 0; seq < count; seq++) {
+      subscription.durable(seq);
+      if (seq % 100 === 0) subscription.live([chunk(seq, 'y', `b${seq}`)]);
+    }
+    subscription.end();
+    for await (const event of subscription) if ('seq' in event) numbers.push(event.seq);
+    expect(numbers).toEqual(Array.from({ length: count }, (_item, i) => i));
+  });
+
   it('has room again once it has caught up', async () => {
     const { subscription } = open([]);
     for (let round = 0; round < 3; round++) {

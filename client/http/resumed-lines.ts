@@ -1,0 +1,128 @@
+/**
+ * The lines of a stream, over as many connections as it takes.
+ *
+ * H1  It ends only where the gateway says how the stream ended. A connection that ends without that was cut.
+ * H2  After a cut it goes on behind the last line that was delivered: every durable line comes once, in order.
+ * H3  What the gateway refuses (4xx, and errors of its own) is thrown; what may pass (network, 502, 503, 504) is
+ *     tried again, ever more slowly, until it has failed for too long.
+ * H4  A connection on which not even a heartbeat comes is dead, whatever the socket says.
+ */
+import { isPerdureError, PerdureError } from '../../contract/errors.js';
+import type { StreamEnd, StreamEnvelope, StreamWarning } from '../../contract/stream-lines.js';
+import type { GatewayCalls, Query } from './gateway-calls.js';
+import { readLines } from './read-lines.js';
+
+export interface ReconnectOptions {
+  /** How long it may go on without a connection before it gives up; 2 minutes if absent. */
+  giveUpAfterMs?: number;
+  /** A connection that is silent for so long is taken for dead; a minute if absent. The gateway beats every 15 s. */
+  silenceMs?: number;
+}
+
+export interface LinesRequest extends ReconnectOptions {
+  calls: GatewayCalls;
+  path: string;
+  query: Query;
+  /** The last line that the reader has; undefined: none. */
+  cursor: () => string | undefined;
+  signal: AbortSignal;
+}
+
+export type StreamLine = StreamEnvelope | StreamWarning | StreamEnd;
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+const GIVE_UP_AFTER_MS = 120_000;
+const SILENCE_MS = 60_000;
+
+export async function* resumedLines(request: LinesRequest): AsyncGenerator<StreamLine, undefined> {
+  const { signal, giveUpAfterMs = GIVE_UP_AFTER_MS } = request;
+  let failures = 0;
+  let failingSince: number | undefined;
+  while (!signal.aborted) {
+    let failure: unknown = new PerdureError('server_unreachable', `the stream ${request.path} was cut`);
+    try {
+      // One that was opened is a success, also where a paused run has nothing to say until a proxy cuts it.
+      const opened = () => (failingSince = undefined);
+      const heard = () => (failures = 0);
+      for await (const line of oneConnection(request, opened, heard)) {
+        yield line;
+        if ('perdure' in line && line.perdure === 'end') return;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!mayPass(error)) throw error;
+      failure = error;
+    }
+    failingSince ??= Date.now();
+    if (Date.now() - failingSince >= giveUpAfterMs) throw failure;
+    await pause(pauseAfter(failures++, failure), signal);
+  }
+}
+
+async function* oneConnection(
+  request: LinesRequest,
+  onOpen: () => void,
+  onHeard: () => void,
+): AsyncGenerator<StreamLine, undefined> {
+  const { calls, path, query, cursor, signal, silenceMs = SILENCE_MS } = request;
+  const connection = new AbortController();
+  const leave = () => connection.abort(signal.reason);
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => connection.abort(new Error(`nothing was heard for ${silenceMs} ms`)), silenceMs);
+  };
+  wait();
+  try {
+    const at = cursor();
+    const from = at === undefined ? {} : { from: at };
+    const { body } = await calls.open(path, { ...query, ...from, format: 'ndjson', envelope: true }, connection.signal);
+    onOpen();
+    const heard = () => {
+      wait();
+      onHeard();
+    };
+    if (body !== null) for await (const line of readLines(body, heard)) yield parse(line, path);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
+    connection.abort();
+  }
+}
+
+function parse(line: string, path: string): StreamLine {
+  try {
+    return JSON.parse(line) as StreamLine;
+  } catch (error) {
+    const what = `the stream ${path} has a line that is no JSON: ${line.slice(0, 100)}`;
+    throw new PerdureError('internal', what, { cause: error });
+  }
+}
+
+/** Errors that are not ours come from the socket. */
+function mayPass(error: unknown): boolean {
+  return !isPerdureError(error) || error.code === 'server_unreachable';
+}
+
+function pauseAfter(failures: number, failure: unknown): number {
+  const asked = isPerdureError(failure) ? (failure.retry_after_ms ?? 0) : 0;
+  const backoff = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+  // Not all at the same moment, where a gateway comes back to a crowd.
+  return Math.max(asked, backoff * (0.5 + Math.random() / 2));
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}
