@@ -51,6 +51,7 @@ export const ERRORS = {
     http_status: 429,
     advice: 'Raise the limits of the tree, or ask for less.',
   },
+  not_ready: { retry: true, http_status: 503, advice: 'Wait until the Temporal server and a worker are up.' },
   server_unreachable: {
     retry: true,
     http_status: 503,

@@ -1,0 +1,118 @@
+/** A route: one entry gives the router, the validation, the description and the probes of the tests. */
+import { z } from 'zod';
+import type { Runs } from '../client/index.js';
+import type { ErrorCode, ErrorIssue } from '../contract/errors.js';
+import { PerdureError } from '../contract/errors.js';
+import type { RunRecord } from '../client/index.js';
+import type { StreamSlots } from './limits/stream-slots.js';
+import type { Principal } from './principal.js';
+import type { Catalog } from './shapes/catalog.js';
+
+/** What the routes work with. */
+export interface RouteTools {
+  runs: Runs;
+  catalog: Catalog;
+  slots: StreamSlots;
+  /** Whether a worker polls the task queue; rejects where the server gives no answer. */
+  workerPolls(): Promise<boolean>;
+  metrics(): Promise<{ text: string; type: string }>;
+  description(): object;
+}
+
+/** Who may call it: anybody, any principal, or one whose role is admin. */
+export type Access = 'open' | 'member' | 'admin';
+
+export interface Reply {
+  description: string;
+  /** Of the JSON. */
+  schema?: z.ZodType;
+  /** Media types of what is no JSON. */
+  types?: readonly string[];
+}
+
+interface RouteFacts {
+  operation: string;
+  method: 'GET' | 'POST';
+  /** As in OpenAPI. `{run_id}` names a run, whose owner is checked before anything else is done. */
+  path: string;
+  summary: string;
+  access: Access;
+  /** The answer is a stream, always: there is no HEAD of it. */
+  streams?: true;
+  headers?: Readonly<Record<string, string>>;
+  replies: Readonly<Record<number, Reply>>;
+  /** Those beside the ones that any route of its kind can give. */
+  errors?: readonly ErrorCode[];
+}
+
+interface CallFacts {
+  tools: RouteTools;
+  principal: Principal;
+  request: Request;
+  /** All query parameters, as they came. */
+  search: URLSearchParams;
+}
+
+export interface Call<Query, Body> extends CallFacts {
+  query: Query;
+  body: Body;
+  /** The run that the path names, and its root's record. */
+  run: { run_id: string; record: RunRecord };
+}
+
+export interface Route extends RouteFacts {
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  answer(call: CallFacts & { body: unknown; run?: { run_id: string; record: RunRecord } }): Promise<Response>;
+}
+
+const NoQuery = z.strictObject({});
+
+export function defineRoute<Query extends z.ZodObject = typeof NoQuery, Body extends z.ZodType = z.ZodUndefined>(
+  definition: RouteFacts & {
+    query?: Query;
+    body?: Body;
+    handle(call: Call<z.output<Query>, z.output<Body>>): Promise<Response> | Response;
+  },
+): Route {
+  const { handle, ...facts } = definition;
+  const { query, body } = definition;
+  return {
+    ...facts,
+    async answer({ run, ...call }) {
+      return handle({
+        ...call,
+        query: check(query ?? NoQuery, parameters(call.search), 'query') as z.output<Query>,
+        body: check(body ?? z.unknown(), call.body, 'body') as z.output<Body>,
+        // A route whose path names no run does not look at it.
+        run: run ?? { run_id: '', record: { run_id: '' } },
+      });
+    },
+  };
+}
+
+/** One that is given twice stays a list, which no schema takes. */
+function parameters(search: URLSearchParams): Record<string, unknown> {
+  const names = [...new Set(search.keys())];
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = search.getAll(name);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
+}
+
+function check(schema: z.ZodType, value: unknown, what: string): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.flatMap((issue) => issuesOf(issue, what));
+  const said = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new PerdureError('invalid_request', `the ${what} is invalid: ${said}`, { issues });
+}
+
+/** Fields that are not known are named one by one, by their own path. */
+function issuesOf(issue: z.core.$ZodIssue, what: string): ErrorIssue[] {
+  const at = (...more: string[]) => [...issue.path, ...more].map(String).join('.') || what;
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: at(key), message: 'is not known' }));
+  return [{ path: at(), message: issue.message }];
+}

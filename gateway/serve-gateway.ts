@@ -1,0 +1,124 @@
+/** The gateway on a port: what Node's server itself refuses, and how it ends. */
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { getRequestListener } from '@hono/node-server';
+import { PerdureError } from '../contract/errors.js';
+import type { Auth } from './auth/authenticate.js';
+import { isLoopback } from './auth/local-user.js';
+import { createGateway } from './create-gateway.js';
+import type { GatewayOptions } from './create-gateway.js';
+import { errorBody, errorStatus, forCaller } from './error-response.js';
+import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
+
+export interface ServeOptions extends Omit<GatewayOptions, 'auth'> {
+  /** Undefined: nobody has said, and so it does not start. */
+  auth: Auth | undefined;
+  host: string;
+  /** 0: any. */
+  port: number;
+  /** Ends all streams of runs, as an early end. */
+  endStreams(): Promise<void>;
+  /** How long answers may take after a stop; 5 s by default. */
+  stopGraceMs?: number;
+}
+
+export interface RunningGateway {
+  url: string;
+  /** Takes no more, ends the streams, lets answers finish for a while. */
+  stop(): Promise<void>;
+}
+
+const STOP_GRACE_MS = 5_000;
+/** How often Node looks for requests that take too long. */
+const CHECK_MS = 1_000;
+
+export async function serveGateway(options: ServeOptions): Promise<RunningGateway> {
+  const { host, port, log, stopGraceMs = STOP_GRACE_MS } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const gateway = createGateway({ ...options, auth: checkedAuth(options.auth, host) });
+  const listener = getRequestListener(gateway.fetch, {
+    // Other parts of this process have their own idea of Request and Response.
+    overrideGlobalObjects: false,
+    errorHandler(error) {
+      log.debug({ err: error }, 'a request that cannot be read');
+      return Response.json(errorBody(unreadable(), randomUUID()), { status: errorStatus(unreadable()) });
+    },
+  });
+  const server = createServer(
+    {
+      maxHeaderSize: limits.header_bytes,
+      headersTimeout: Math.min(limits.header_timeout_ms, limits.request_timeout_ms),
+      requestTimeout: limits.request_timeout_ms,
+      connectionsCheckingInterval: CHECK_MS,
+    },
+    (request, response) => void listener(request, response),
+  );
+  const answers = new WeakMap<Socket, ServerResponse>();
+  server.on('request', ({ socket }, response) => answers.set(socket, response));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const answer = answers.get(socket);
+    const speaking = answer !== undefined && answer.headersSent && !answer.writableFinished;
+    if (socket.writable && !speaking && error.code !== 'ECONNRESET') socket.write(rawResponse(error.code));
+    socket.destroySoon();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const timer = setTimeout(() => server.closeAllConnections(), stopGraceMs);
+      try {
+        await options.endStreams();
+        server.closeIdleConnections();
+        await closed;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+function checkedAuth(auth: Auth | undefined, host: string): Auth {
+  if (auth === undefined) {
+    throw new PerdureError(
+      'invalid_config',
+      'the gateway does not start without auth: give it API keys or a JWKS URL with issuer and audience',
+    );
+  }
+  if (auth.kind === 'off' && !isLoopback(host)) {
+    throw new PerdureError('invalid_config', `the gateway does not listen on ${host} without auth, only on loopback`);
+  }
+  return auth;
+}
+
+function unreadable(): PerdureError {
+  return new PerdureError('invalid_request', 'the request is no HTTP that can be read');
+}
+
+/** Said by hand, since Node gives up on such a request before there is an answer to fill. */
+function rawResponse(code: string | undefined): string {
+  const error =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? new PerdureError('headers_too_large', 'the headers are larger than the gateway takes')
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new PerdureError('request_timeout', 'the request took too long to arrive')
+        : unreadable();
+  const body = JSON.stringify(errorBody(forCaller(error), randomUUID()));
+  return [
+    `HTTP/1.1 ${errorStatus(error)} ${error.code}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}
