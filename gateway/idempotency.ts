@@ -29,8 +29,8 @@ export function chosenRunId(principal: Principal, asked: string | undefined, key
 }
 
 /** Of what is asked, whatever the order of the fields; not of the id, which is what it is compared for. */
-export function requestDigest({ run_id: _, ...request }: RunRequestInput): string {
-  return sha256(JSON.stringify(sorted(request)));
+export function requestDigest(request: RunRequestInput): string {
+  return sha256(JSON.stringify(sorted({ ...request, run_id: undefined })));
 }
 
 function sorted(value: unknown): unknown {
