@@ -1,10 +1,13 @@
 /** What the server itself knows of a run, at once: no worker is asked, and nothing lags as a listing does. */
 import { defineSearchAttributeKey } from '@temporalio/common';
+import { isGrpcServiceError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { MEMO, RUN_WORKFLOW } from '../contract/names.js';
 import { explain, unknownRun } from './explain-error.js';
 
 const DEADLINE_MS = 5_000;
+/** grpc.status.INVALID_ARGUMENT */
+const INVALID_ARGUMENT = 3;
 
 export interface RunRecord {
   run_id: string;
@@ -37,6 +40,9 @@ export async function describeRun(client: Client, runId: string): Promise<RunRec
       ...(request_digest === undefined ? {} : { request_digest }),
     };
   } catch (error) {
+    // An id that no workflow can have: empty, or longer than the server takes.
+    const { cause } = error as { cause?: unknown };
+    if (isGrpcServiceError(cause) && cause.code === INVALID_ARGUMENT) throw unknownRun(runId, error);
     throw explain(error, runId);
   }
 }

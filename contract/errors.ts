@@ -30,7 +30,7 @@ export const ERRORS = {
   },
   forbidden: { retry: false, http_status: 403, advice: 'Use a credential that may do this.' },
   method_not_allowed: { retry: false, http_status: 405, advice: 'Use a method that the Allow header names.' },
-  request_timeout: { retry: true, http_status: 408, advice: 'Send the whole request without long breaks.' },
+  request_timeout: { retry: false, http_status: 408, advice: 'Send the whole request without long breaks.' },
   idempotency_conflict: {
     retry: false,
     http_status: 409,

@@ -3,15 +3,11 @@
  * itself, since a listing lags. A run of another org is answered exactly as one that is not there.
  */
 import type { RunRecord, Runs } from '../client/index.js';
-import { PerdureError } from '../contract/errors.js';
-import { isPerdureError } from '../contract/errors.js';
+import { isPerdureError, PerdureError } from '../contract/errors.js';
 import type { Principal } from './principal.js';
+import type { NamedRun } from './route.js';
 
-export async function ownRun(
-  runs: Pick<Runs, 'describe'>,
-  principal: Principal,
-  runId: string,
-): Promise<{ run_id: string; record: RunRecord }> {
+export async function ownRun(runs: Pick<Runs, 'describe'>, principal: Principal, runId: string): Promise<NamedRun> {
   const [root = ''] = runId.split('/');
   const missing = () => new PerdureError('unknown_run', `there is no run "${runId}"`);
   try {

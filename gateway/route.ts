@@ -56,38 +56,65 @@ interface CallFacts {
 export interface Call<Query, Body> extends CallFacts {
   query: Query;
   body: Body;
-  /** The run that the path names, and its root's record. */
-  run: { run_id: string; record: RunRecord };
+}
+
+/** The run that the path names, and its root's record. */
+export interface NamedRun {
+  run_id: string;
+  record: RunRecord;
 }
 
 export interface Route extends RouteFacts {
   query?: z.ZodObject;
   body?: z.ZodType;
-  answer(call: CallFacts & { body: unknown; run?: { run_id: string; record: RunRecord } }): Promise<Response>;
+  /** The run is there where the path names one. */
+  answer(call: CallFacts & { body: unknown; run?: NamedRun }): Promise<Response>;
 }
 
+interface Schemas<Query extends z.ZodObject, Body extends z.ZodType> {
+  query?: Query;
+  body?: Body;
+}
 const NoQuery = z.strictObject({});
+type NoQuery = typeof NoQuery;
 
-export function defineRoute<Query extends z.ZodObject = typeof NoQuery, Body extends z.ZodType = z.ZodUndefined>(
-  definition: RouteFacts & {
-    query?: Query;
-    body?: Body;
-    handle(call: Call<z.output<Query>, z.output<Body>>): Promise<Response> | Response;
-  },
+export function defineRoute<Query extends z.ZodObject = NoQuery, Body extends z.ZodType = z.ZodUndefined>(
+  definition: RouteFacts &
+    Schemas<Query, Body> & {
+      handle(call: Call<z.output<Query>, z.output<Body>>): Promise<Response> | Response;
+    },
 ): Route {
   const { handle, ...facts } = definition;
-  const { query, body } = definition;
+  return { ...facts, answer: async ({ run: _run, ...call }) => handle(checkedCall(definition, call)) };
+}
+
+/** About a run that its path names: never open, since there must be somebody whose run it is. */
+export function defineRunRoute<Query extends z.ZodObject = NoQuery, Body extends z.ZodType = z.ZodUndefined>(
+  definition: RouteFacts & { path: `${string}{run_id}${string}`; access: Exclude<Access, 'open'> } & Schemas<
+      Query,
+      Body
+    > & {
+      handle(call: Call<z.output<Query>, z.output<Body>> & { run: NamedRun }): Promise<Response> | Response;
+    },
+): Route {
+  const { handle, ...facts } = definition;
   return {
     ...facts,
     async answer({ run, ...call }) {
-      return handle({
-        ...call,
-        query: check(query ?? NoQuery, parameters(call.search), 'query') as z.output<Query>,
-        body: check(body ?? z.unknown(), call.body, 'body') as z.output<Body>,
-        // A route whose path names no run does not look at it.
-        run: run ?? { run_id: '', record: { run_id: '' } },
-      });
+      if (run === undefined) throw new PerdureError('internal', `${facts.path} was called without its run`);
+      return handle({ ...checkedCall(definition, call), run });
     },
+  };
+}
+
+function checkedCall<Query extends z.ZodObject, Body extends z.ZodType>(
+  { query, body }: Schemas<Query, Body>,
+  call: CallFacts & { body: unknown },
+): Call<z.output<Query>, z.output<Body>> {
+  return {
+    ...call,
+    query: check(query ?? NoQuery, parameters(call.search), 'query') as z.output<Query>,
+    body: check(body ?? z.unknown(), call.body, 'body') as z.output<Body>,
   };
 }
 

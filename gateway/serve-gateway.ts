@@ -33,6 +33,7 @@ export interface RunningGateway {
 const STOP_GRACE_MS = 5_000;
 /** How often Node looks for requests that take too long. */
 const CHECK_MS = 1_000;
+const SWEEP_MS = 50;
 
 export async function serveGateway(options: ServeOptions): Promise<RunningGateway> {
   const { host, port, log, stopGraceMs = STOP_GRACE_MS } = options;
@@ -75,13 +76,15 @@ export async function serveGateway(options: ServeOptions): Promise<RunningGatewa
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const timer = setTimeout(() => server.closeAllConnections(), stopGraceMs);
+      // One that has its answer would be kept open for the next request.
+      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+      const limit = setTimeout(() => server.closeAllConnections(), stopGraceMs);
       try {
         await options.endStreams();
-        server.closeIdleConnections();
         await closed;
       } finally {
-        clearTimeout(timer);
+        clearInterval(sweep);
+        clearTimeout(limit);
       }
     },
   };
@@ -112,10 +115,12 @@ function rawResponse(code: string | undefined): string {
       : code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? new PerdureError('request_timeout', 'the request took too long to arrive')
         : unreadable();
-  const body = JSON.stringify(errorBody(forCaller(error), randomUUID()));
+  const requestId = randomUUID();
+  const body = JSON.stringify(errorBody(forCaller(error), requestId));
   return [
     `HTTP/1.1 ${errorStatus(error)} ${error.code}`,
     'content-type: application/json',
+    `x-request-id: ${requestId}`,
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     '',

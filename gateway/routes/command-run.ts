@@ -1,10 +1,10 @@
 /** What is said to a run that goes on: a cancel, and answers to what it waits for. */
 import { checkMayCancel } from '../own-run.js';
 import type { Principal } from '../principal.js';
-import { defineRoute } from '../route.js';
+import { defineRunRoute } from '../route.js';
 import { Accepted, Approval, Cancel, Clarification, ToolResults } from '../shapes/commands.js';
 
-export const cancelRun = defineRoute({
+export const cancelRun = defineRunRoute({
   operation: 'cancelRun',
   method: 'POST',
   path: '/v1/runs/{run_id}/cancel',
@@ -22,7 +22,7 @@ export const cancelRun = defineRoute({
 
 const answered = { 200: { description: 'The run took the answer.', schema: Accepted } };
 
-export const answerClarification = defineRoute({
+export const answerClarification = defineRunRoute({
   operation: 'answerClarification',
   method: 'POST',
   path: '/v1/runs/{run_id}/clarifications',
@@ -37,7 +37,7 @@ export const answerClarification = defineRoute({
   },
 });
 
-export const submitToolResults = defineRoute({
+export const submitToolResults = defineRunRoute({
   operation: 'submitToolResults',
   method: 'POST',
   path: '/v1/runs/{run_id}/tool-results',
@@ -52,7 +52,7 @@ export const submitToolResults = defineRoute({
   },
 });
 
-export const decideApproval = defineRoute({
+export const decideApproval = defineRunRoute({
   operation: 'decideApproval',
   method: 'POST',
   path: '/v1/runs/{run_id}/approvals',

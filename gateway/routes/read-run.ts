@@ -6,12 +6,12 @@ import type { DurableEvent } from '../../contract/events.js';
 import { resolveProfile } from '../../contract/profiles.js';
 import { projectTranscript } from '../../contract/transcript.js';
 import { chooseProfile } from '../principal.js';
-import { defineRoute } from '../route.js';
+import { defineRunRoute } from '../route.js';
 import { RunSnapshot, RunTree, Transcript } from '../shapes/run-snapshot.js';
 
 const query = z.strictObject({ profile: z.string().optional() });
 
-export const readRun = defineRoute({
+export const readRun = defineRunRoute({
   operation: 'readRun',
   method: 'GET',
   path: '/v1/runs/{run_id}',
@@ -25,7 +25,7 @@ export const readRun = defineRoute({
   },
 });
 
-export const readTree = defineRoute({
+export const readTree = defineRunRoute({
   operation: 'readTree',
   method: 'GET',
   path: '/v1/runs/{run_id}/tree',
@@ -40,7 +40,7 @@ export const readTree = defineRoute({
   },
 });
 
-export const readTranscript = defineRoute({
+export const readTranscript = defineRunRoute({
   operation: 'readTranscript',
   method: 'GET',
   path: '/v1/runs/{run_id}/transcript',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ProfileName, StreamProfileInput } from '../../contract/profiles.js';
 import { chooseProfile, principalKey } from '../principal.js';
 import type { Principal } from '../principal.js';
-import { defineRoute } from '../route.js';
+import { defineRunRoute } from '../route.js';
 import type { RouteTools } from '../route.js';
 import { streamRun } from '../stream/stream-run.js';
 
@@ -22,7 +22,7 @@ export const STREAM_QUERY = z.strictObject({
   on_disconnect: z.string().optional(),
 });
 
-export const streamEvents = defineRoute({
+export const streamEvents = defineRunRoute({
   operation: 'streamEvents',
   method: 'GET',
   path: '/v1/runs/{run_id}/events',

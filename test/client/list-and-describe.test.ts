@@ -56,9 +56,12 @@ describe('describe', () => {
     expect(await world.client.runs.describe(runId)).toEqual({ run_id: runId, org_id: 'globex', created_by: 'gus' });
   });
 
-  it.each(['no-such-run', 'no/such/child'])('says that there is no run %s', async (runId) => {
-    await expect(world.client.runs.describe(runId)).rejects.toMatchObject({ code: 'unknown_run' });
-  });
+  it.each(['no-such-run', 'no/such/child', '', 'x'.repeat(2_000), 'nul\0', 'ü/💥'])(
+    'says that there is no run %j',
+    async (runId) => {
+      await expect(world.client.runs.describe(runId)).rejects.toMatchObject({ code: 'unknown_run' });
+    },
+  );
 
   it('takes a workflow that is no run for none', async () => {
     const workflowId = `other-${randomUUID()}`;

@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { Client, Connection } from '@temporalio/client';
 import { createClient } from '../../client/index.js';
 import { workerPolls } from '../../client/worker-polls.js';
 import type { GatewayLimits } from '../../gateway/limits/gateway-limits.js';
@@ -238,6 +239,19 @@ describe('what goes wrong inside', () => {
       request_id: 'find-me',
       err: { message: expect.stringContaining('db.internal') },
     });
+  });
+});
+
+describe('a Temporal server that gives no answer', () => {
+  it('is 503, with when to try again and without its address', async () => {
+    const temporal = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
+    const { runs } = createClient({ client: temporal });
+    const gateway = await served({}, { runs, workerPolls: () => workerPolls(temporal) });
+    const answer = await gateway.as(orgs.ann).get(runPath('any'));
+    expect(code(answer)).toEqual([503, 'server_unreachable']);
+    expect(answer.headers.get('retry-after')).toBe('2');
+    expect(answer.text).not.toContain('127.0.0.1');
+    expect(code(await gateway.as().get('/readyz'))).toEqual([503, 'not_ready']);
   });
 });
 

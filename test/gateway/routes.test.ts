@@ -193,7 +193,10 @@ describe('reading', () => {
     expect(answer.body).toMatchObject({ run: { run_id: `${root}/call_1_2`, parent_run_id: root }, answer: 'below' });
     isError(await me.get(`/v1/runs/${root}/call_1_2`), 404, 'unknown_route');
     isError(await me.get(runPath(`${root}/call_9_9`)), 404, 'unknown_run');
-    isError(await me.get(runPath('100%2F')), 404, 'unknown_run');
+    for (const odd of ['100%2F', '/abc', 'nul\0', 'x'.repeat(2_000), `${root}/`, `${root}/../${root}`, '💥']) {
+      isError(await me.get(runPath(odd)), 404, 'unknown_run');
+    }
+    isError(await me.get('/v1/runs/%E0%A4%A'), 404, 'unknown_run');
   });
 
   it('GET /tree shows every run of it', async () => {
