@@ -47,6 +47,7 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
     catalog,
     slots: createStreamSlots(limits.open_streams, metrics.streams),
     workerPolls: () => options.workerPolls(),
+    streamFailed: (run_id, err) => log.error({ run_id, err }, 'stream failed'),
     metrics: () => metrics.read(),
     description: () => description,
   };
@@ -116,7 +117,7 @@ function corsFor(origins: readonly string[]) {
     origin: (origin) => (origins.includes(origin) ? origin : null),
     allowMethods: ['GET', 'POST'],
     allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'x-request-id'],
-    exposeHeaders: ['location', 'retry-after', 'x-request-id'],
+    exposeHeaders: ['location', 'perdure-tail-seq', 'retry-after', 'x-request-id'],
     maxAge: 600,
   });
 }

@@ -15,10 +15,11 @@ export const STREAM_QUERY = z.strictObject({
   format: z.string().optional(),
   dialect: z.string().optional(),
   from: z.string().optional(),
-  cursor: z.string().optional(),
+  children: z.string().optional(),
   follow: z.string().optional(),
   commit: z.string().optional(),
   trailer: z.string().optional(),
+  envelope: z.string().optional(),
   on_disconnect: z.string().optional(),
 });
 
@@ -63,9 +64,17 @@ export async function openStream(
   try {
     signal.addEventListener('abort', release, { once: true });
     const runId = await runIdOf();
-    const { runs } = tools;
-    const context = { runs, runId, query: search, headers: request.headers, signal, profile, onClose: release };
-    const response = await streamRun(context);
+    const { runs, streamFailed } = tools;
+    const response = await streamRun({
+      runs,
+      runId,
+      query: search,
+      headers: request.headers,
+      signal,
+      profile,
+      onClose: release,
+      onFailure: (error) => streamFailed(runId, error),
+    });
     if (!response.ok || response.body === null) release();
     return response;
   } catch (error) {

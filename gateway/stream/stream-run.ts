@@ -16,18 +16,26 @@ export interface StreamContext {
   heartbeatMs?: number;
   onOpen?(): void;
   onClose?(): void;
+  /** For the log: why a stream was cut. The reader cannot be told. */
+  onFailure?(error: unknown): void;
 }
 
-export function streamRun({ runs, runId, query, signal, profile, onOpen, onClose }: StreamContext): Promise<Response> {
+export function streamRun(context: StreamContext): Promise<Response> {
+  const { runs, runId, query, signal, profile, onOpen, onClose, onFailure } = context;
   const events = runs.stream(runId, { profile, signal, follow: query.get('follow') !== 'false' });
   const encoder = new TextEncoder();
   onOpen?.();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await events.next();
-      if (done !== true) return controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`));
+      try {
+        const { done, value } = await events.next();
+        if (done !== true) return controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`));
+        controller.close();
+      } catch (error) {
+        onFailure?.(error);
+        controller.error(error);
+      }
       onClose?.();
-      controller.close();
     },
     async cancel() {
       await events.return?.();
