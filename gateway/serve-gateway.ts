@@ -4,6 +4,8 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { getRequestListener } from '@hono/node-server';
+import type { Http2Bindings, HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { PerdureError } from '../contract/errors.js';
 import type { Auth } from './auth/authenticate.js';
 import { isLoopback } from './auth/local-user.js';
@@ -11,6 +13,8 @@ import { createGateway } from './create-gateway.js';
 import type { GatewayOptions } from './create-gateway.js';
 import { errorBody, errorStatus, forCaller } from './error-response.js';
 import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
+import { STREAM_TYPES } from './routes/stream-events.js';
+import { writeStream } from './write-stream.js';
 
 export interface ServeOptions extends Omit<GatewayOptions, 'auth'> {
   /** Undefined: nobody has said, and so it does not start. */
@@ -39,7 +43,15 @@ export async function serveGateway(options: ServeOptions): Promise<RunningGatewa
   const { host, port, log, stopGraceMs = STOP_GRACE_MS } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const gateway = createGateway({ ...options, auth: checkedAuth(options.auth, host) });
-  const listener = getRequestListener(gateway.fetch, {
+  const answer = async (request: Request, bindings: HttpBindings | Http2Bindings): Promise<Response> => {
+    const response = await gateway.fetch(request, bindings);
+    const { body, headers } = response;
+    const streams = STREAM_TYPES.some((type) => headers.get('content-type')?.startsWith(type));
+    if (body === null || !streams) return response;
+    void writeStream(response, body, (bindings as HttpBindings).outgoing);
+    return RESPONSE_ALREADY_SENT;
+  };
+  const listener = getRequestListener(answer, {
     // Other parts of this process have their own idea of Request and Response.
     overrideGlobalObjects: false,
     errorHandler(error) {
@@ -59,8 +71,8 @@ export async function serveGateway(options: ServeOptions): Promise<RunningGatewa
   const answers = new WeakMap<Socket, ServerResponse>();
   server.on('request', ({ socket }, response) => answers.set(socket, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const answer = answers.get(socket);
-    const speaking = answer !== undefined && answer.headersSent && !answer.writableFinished;
+    const open = answers.get(socket);
+    const speaking = open !== undefined && open.headersSent && !open.writableFinished;
     if (socket.writable && !speaking && error.code !== 'ECONNRESET') socket.write(rawResponse(error.code));
     socket.destroySoon();
   });

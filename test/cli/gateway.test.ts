@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { caller } from '../gateway/gateway-world.js';
+import { caller, readRest } from '../gateway/gateway-world.js';
 import { until } from '../support/world.js';
 import { app, finished, jsonLines, perdure, script, startDev, temporaryFolder, testFolder } from './command.js';
 import type { Command, Dev } from './command.js';
@@ -42,7 +42,10 @@ describe('perdure dev', () => {
         { id: 'openai', is_default: false },
       ],
     });
-    const streamed = await me.post('/v1/runs?stream=true', { agent_id: 'demo.assistant', input: 'Hello there' });
+    const streamed = await me.post('/v1/runs?stream=true&trailer=false', {
+      agent_id: 'demo.assistant',
+      input: 'Hello there',
+    });
     const types = jsonLines(streamed.text).map((event) => event['type']);
     expect(types).toContain('text_chunk');
     expect(types.at(-1)).toBe('run_completed');
@@ -92,10 +95,7 @@ describe('perdure dev', () => {
     const reader = response.body!.getReader();
     await reader.read();
     other.command.signal('SIGINT');
-    let rest = '';
-    for (let part = await reader.read(); !part.done; part = await reader.read())
-      rest += Buffer.from(part.value).toString();
-    expect(rest).not.toContain('run_completed');
+    expect(await readRest(reader)).not.toContain('run_completed');
     // The worker would still wait for the model that hangs.
     other.command.signal('SIGINT');
     expect(await other.command.exited).toBe(130);

@@ -122,3 +122,16 @@ export async function createOrgs(...others: TokenCheck[]): Promise<Orgs> {
 export function runPath(runId: string, rest = ''): string {
   return `/v1/runs/${encodeURIComponent(runId)}${rest}`;
 }
+
+/** What is left of a stream, whether it ends or is cut. */
+export async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
+  let text = '';
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      text += Buffer.from(part.value).toString();
+    }
+  } catch (error) {
+    if (!(error instanceof TypeError && error.message === 'terminated')) throw error;
+  }
+  return text;
+}

@@ -12,7 +12,7 @@ import { script } from '../support/test-agents.js';
 import { treeConfig } from '../support/tree-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
-import { CATALOG, createOrgs, runPath, serveFor } from './gateway-world.js';
+import { CATALOG, createOrgs, readRest, runPath, serveFor } from './gateway-world.js';
 import type { Answer, GatewayWorld, Orgs } from './gateway-world.js';
 
 let world: World;
@@ -182,6 +182,22 @@ describe('pages of other origins', () => {
   });
 });
 
+describe('a stream that fails', () => {
+  it('is cut, and what went wrong is in the log and not in the stream', async () => {
+    const failing = (async function* () {
+      yield* (await world.run('test.node', script([{ text: 'x' }]))).slice(0, 2);
+      throw new Error('secret.internal:7233 refused');
+    })();
+    const stream = () => Object.assign(failing, { cursor: () => '' });
+    const gateway = await served({}, { runs: { ...world.client.runs, stream } });
+    const runId = await hanging();
+    const headers = { authorization: `Bearer ${orgs.ann}` };
+    const response = await fetch(`${gateway.url}${runPath(runId, '/events')}`, { headers });
+    await expect(response.text()).rejects.toThrow('terminated');
+    await until(() => gateway.log().includes('secret.internal'), 'the cause in the log');
+  });
+});
+
 describe('starting', () => {
   const options = () => ({
     runs: world.client.runs,
@@ -267,10 +283,9 @@ describe('stopping', () => {
       headers: { authorization: `Bearer ${orgs.ann}` },
     });
     const reader = response.body!.getReader();
-    let text = Buffer.from((await reader.read()).value ?? []).toString();
+    const first = Buffer.from((await reader.read()).value ?? []).toString();
     const stopped = gateway.stop();
-    for (let part = await reader.read(); !part.done; part = await reader.read())
-      text += Buffer.from(part.value).toString();
+    const text = first + (await readRest(reader));
     await stopped;
     expect(text).toContain('run_started');
     expect(text).not.toContain('run_completed');

@@ -234,7 +234,7 @@ describe('reading', () => {
   });
 
   it('GET /events streams it', async () => {
-    const answer = await me.get(runPath(root, '/events'));
+    const answer = await me.get(runPath(root, '/events?trailer=false'));
     isDescribed('streamEvents', answer);
     expect(answer.text.trim().split('\n')).toHaveLength((await world.logOf(root)).length);
     const flat = await me.get(runPath(root, '/events?profile=agent_debug&follow=false'));
