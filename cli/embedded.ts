@@ -8,6 +8,7 @@ import { startWorker } from '../worker/create-worker.js';
 import type { RunningWorker } from '../worker/create-worker.js';
 import { startEmbeddedServer } from '../worker/embedded-server.js';
 import type { EmbeddedServer } from '../worker/embedded-server.js';
+import type { PortRequest } from '../worker/server/ports.js';
 import { CommandError } from './command-error.js';
 import { EXIT } from './exit-codes.js';
 
@@ -17,6 +18,8 @@ export interface EmbeddedOptions {
   taskQueue?: string;
   port: number;
   uiPort: number | false;
+  /** Bound later by the command itself. */
+  otherPorts?: readonly PortRequest[];
   /** Without it the server forgets all when it stops. */
   dataDir?: string;
   report: (line: string) => void;
@@ -41,6 +44,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     namespace,
     searchAttributes,
     report,
+    otherPorts: options.otherPorts ?? [],
     ...(options.dataDir === undefined ? {} : { dataDir }),
   }).catch((error: unknown) => {
     // What it says of ports, folders and binaries is made to be read; anything but a plain Error is a mistake of ours.

@@ -5,9 +5,12 @@ import { EXIT_CODES_HELP } from './exit-codes.js';
 import { reportError } from './report-error.js';
 import { withGatewayFlags } from './gateway-address.js';
 import { SERVER_HELP, withServerFlags } from './server-settings.js';
+import { GATEWAY_HELP, withAuthFlags } from './gateway-flags.js';
 import type { AnswerFlags } from './answer.js';
 import type { DevFlags } from './dev.js';
+import type { GatewayFlags } from './gateway.js';
 import type { InspectFlags } from './inspect.js';
+import type { CreateKeyFlags, KeysFlags } from './keys.js';
 import type { RunFlags } from './run.js';
 import type { TreeFlags } from './tree.js';
 import type { WorkerFlags } from './worker.js';
@@ -19,9 +22,10 @@ const program = new Command('perdure')
   .addHelpText('after', EXIT_CODES_HELP)
   .exitOverride();
 
-subcommand('dev', 'start a Temporal server and a worker here, durable, until Ctrl-C', SERVER_HELP)
+subcommand('dev', 'start a Temporal server, a worker and the gateway here, durable, until Ctrl-C', SERVER_HELP)
   .option('--temporal-port <port>', 'port of the server, 0 for any (default: 7233)', port)
   .option('--ui-port <port>', 'port of the Temporal UI, 0 for any (default: 8233)', port)
+  .option('--http-port <port>', 'port of the gateway, 0 for any (default: 2700)', port)
   .action(async (flags: DevFlags) => {
     exitCode = await (await import('./dev.js')).dev({ ...flags, debug: isDebug() });
   });
@@ -41,6 +45,33 @@ withGatewayFlags(subcommand('run', 'run an agent and show it live', runHelp()))
 subcommand('worker', 'start a worker on a server that is there', SERVER_HELP).action(async (flags: WorkerFlags) => {
   exitCode = await (await import('./worker.js')).worker({ ...flags, debug: isDebug() });
 });
+
+withAuthFlags(
+  subcommand('gateway', 'serve runs over HTTP, on a server that is there', `${SERVER_HELP}\n${GATEWAY_HELP}`),
+)
+  .option('--host <address>', 'where it listens (env PERDURE_HOST; else 127.0.0.1)')
+  .option('--http-port <port>', 'its port, 0 for any (default: 2700)', port)
+  .action(async (flags: GatewayFlags) => {
+    exitCode = await (await import('./gateway.js')).gateway({ ...flags, debug: isDebug() });
+  });
+
+const keys = program.command('keys').description('API keys of the gateway');
+keysCommand('create', 'make a key, and show it once')
+  .requiredOption('--org <id>', 'whose runs it may see')
+  .requiredOption('--user <id>', 'who calls with it')
+  .option('--role <role>', 'member or admin (default: member)')
+  .option('--profiles <list>', 'stream profiles it may ask for, the first is its default (default: user_chat)')
+  .action(async (flags: CreateKeyFlags) => {
+    exitCode = await (await import('./keys.js')).createKey(flags);
+  });
+keysCommand('list', 'show whose keys there are').action(async (flags: KeysFlags) => {
+  exitCode = await (await import('./keys.js')).listKeys(flags);
+});
+keysCommand('revoke', 'refuse a key from now on')
+  .argument('<id>', 'as `keys list` shows it')
+  .action(async (id: string, flags: KeysFlags) => {
+    exitCode = await (await import('./keys.js')).revokeKey(id, flags);
+  });
 
 withGatewayFlags(subcommand('inspect', 'show where a run stands: phase, steps, tools, usage, answer', SERVER_HELP))
   .argument('<run>', 'its id')
@@ -94,6 +125,15 @@ await Promise.all(
   [process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))),
 );
 process.exit(exitCode);
+
+function keysCommand(name: string, summary: string): Command {
+  return keys
+    .command(name)
+    .description(summary)
+    .option('--api-keys-file <file>', 'their file (env PERDURE_API_KEYS_FILE; else api-keys.json in the data folder)')
+    .option('--config <file>', 'configuration (else perdure.config.ts, .js or .mjs here)')
+    .option('--data-dir <dir>', 'data folder (else .perdure beside the configuration)');
+}
 
 function subcommand(name: string, summary: string, help: string): Command {
   return withServerFlags(program.command(name))

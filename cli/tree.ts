@@ -8,8 +8,9 @@ import type { RunCommands } from './run-commands.js';
 import { isLive, stylesFor } from './terminal.js';
 import { drawTree } from './tree/draw-tree.js';
 import { createLiveTree, createTreePrinter } from './tree/show-tree.js';
-import { readTree, watchTree } from './tree/run-node.js';
-import type { RunNode } from './tree/run-node.js';
+import { readTree } from '../client/read-tree.js';
+import type { RunNode } from '../client/read-tree.js';
+import { watchTree } from './tree/watch-tree.js';
 import { treeRows } from './tree/tree-rows.js';
 
 /** Nobody wraps lines there, so only what is very long is cut. */
@@ -23,7 +24,7 @@ export interface TreeFlags extends FoundBy {
 export function tree(runId: string, flags: TreeFlags): Promise<number> {
   const live = isLive(process.stdout) && flags.json !== true;
   return connectToRuns(runId, flags, async ({ client: { runs } }) => {
-    const first = await readTree(runs, runId);
+    const first = await readTree(runs.get, runId);
     const isOver = first.snapshot?.status !== 'running' || first.snapshot.engine_end !== undefined;
     if (isOver || !(flags.follow ?? live)) {
       process.stdout.write(`${textOf(first, flags)}\n`);

@@ -2,6 +2,8 @@
 import { createRuns } from './runs.js';
 import type { ClientOptions, Runs } from './runs.js';
 
+export type { RunRecord } from './describe-run.js';
+export type { ListedRun, RunFilter, RunPage } from './list-runs.js';
 export type { RunStream } from './run-stream.js';
 export type { ClientOptions, Runs } from './runs.js';
 export type { StreamOptions } from './streams.js';

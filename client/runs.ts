@@ -1,15 +1,10 @@
 /** Start, watch, read and cancel runs over a Temporal client. */
 import { randomUUID } from 'node:crypto';
-import {
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowIdReusePolicy,
-  WorkflowNotFoundError,
-  isGrpcServiceError,
-} from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { ArtefactStore } from '../contract/artefacts.js';
 import { checkRequest } from '../contract/check-request.js';
-import { isPerdureError, PerdureError } from '../contract/errors.js';
+import { PerdureError } from '../contract/errors.js';
 import type { DurableEvent, EventOf } from '../contract/events.js';
 import type { StreamMarker } from '../contract/live-events.js';
 import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../contract/awaits.js';
@@ -17,6 +12,7 @@ import {
   ANSWER_CLARIFICATION,
   CANCEL,
   DECIDE_APPROVAL,
+  MEMO,
   RUN_WORKFLOW,
   SUBMIT_TOOL_RESULTS,
   TASK_QUEUE,
@@ -27,7 +23,14 @@ import type { CancelReason, RunHandle, RunRequest, RunRequestInput } from '../co
 import { projectSnapshot } from '../contract/snapshot.js';
 import type { RunSnapshot } from '../contract/snapshot.js';
 import type { LiveChannel } from '../live/channel.js';
+import { applyProfile, resolveProfile } from '../contract/profiles.js';
+import type { ProfileName, StreamProfileInput } from '../contract/profiles.js';
+import { describeRun } from './describe-run.js';
+import type { RunRecord } from './describe-run.js';
 import { engineEnd } from './engine-end.js';
+import { explain } from './explain-error.js';
+import { listRuns } from './list-runs.js';
+import type { RunFilter, RunPage } from './list-runs.js';
 import { logReader, readEvents } from './read-log.js';
 import type { RunStream } from './run-stream.js';
 import { createStreams } from './streams.js';
@@ -45,12 +48,26 @@ export interface ClientOptions {
   taskQueue?: string;
 }
 
+export interface StartOptions {
+  /** Kept with the run: tells a repeated start from another one with the same id. */
+  request_digest?: string;
+}
+
+export interface ReadOptions {
+  /** What is shown of each event; all of it if absent. */
+  profile?: ProfileName | StreamProfileInput;
+}
+
 export interface Runs {
-  start(request: RunRequestInput): Promise<RunHandle>;
+  start(request: RunRequestInput, options?: StartOptions): Promise<RunHandle>;
   stream(runId: string, options?: StreamOptions): RunStream;
   /** How many events the log has now. */
   tail(runId: string): Promise<number>;
-  get(runId: string): Promise<RunSnapshot & { engine_end?: StreamMarker }>;
+  get(runId: string, options?: ReadOptions): Promise<RunSnapshot & { engine_end?: StreamMarker }>;
+  /** Who owns it, as the server knows at once. */
+  describe(runId: string): Promise<RunRecord>;
+  /** Root runs, newest first; a run that was just started may not be there yet. */
+  list(filter?: RunFilter): Promise<RunPage>;
   /** Waits for the end. */
   result(runId: string): Promise<EventOf<'run_completed'>>;
   cancel(runId: string, request?: { reason?: CancelReason; note?: string }): Promise<void>;
@@ -91,7 +108,9 @@ export function createRuns({
     submitToolResults: (runId, given) => answer(runId, SUBMIT_TOOL_RESULTS, given),
     decideApproval: (runId, given) => answer(runId, DECIDE_APPROVAL, given),
     close,
-    async start(input) {
+    describe: (runId) => describeRun(client, runId),
+    list: (filter = {}) => listRuns(client, filter),
+    async start(input, { request_digest } = {}) {
       const request = await prepare(input, artefacts, channel === undefined);
       const runId = request.run_id ?? `run_${randomUUID()}`;
       try {
@@ -102,6 +121,7 @@ export function createRuns({
             args: [request],
             workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
             staticSummary: summaryOf(request),
+            memo: memoOf({ org_id: request.org_id, created_by: request.created_by, request_digest }),
           }),
         );
       } catch (error) {
@@ -113,11 +133,12 @@ export function createRuns({
       const { agent_id, thread_id } = request;
       return { run_id: runId, agent_id, root_run_id: runId, ...(thread_id === undefined ? {} : { thread_id }) };
     },
-    async get(runId) {
+    async get(runId, { profile } = {}) {
       const events: DurableEvent[] = [];
-      for await (const event of readOnce(client, runId, 0)) events.push(event as DurableEvent);
-      const snapshot = projectSnapshot(events);
+      for await (const event of readOnce(client, runId, 0)) events.push(event);
+      const snapshot = projectSnapshot(profile === undefined ? events : shown(events, profile));
       if (snapshot === undefined) throw new PerdureError('unknown_run', `run ${runId} has no log yet`);
+      snapshot.tail = events.length;
       const end = snapshot.status === 'running' ? await engineEnd(client, runId) : undefined;
       return end === undefined ? snapshot : { ...snapshot, engine_end: end };
     },
@@ -177,6 +198,19 @@ async function readTail(client: Client, runId: string): Promise<number> {
   }
 }
 
+function* shown(events: readonly DurableEvent[], profile: ProfileName | StreamProfileInput) {
+  const resolved = resolveProfile(profile);
+  for (const event of events) {
+    const seen = applyProfile(resolved, event);
+    if (seen !== undefined) yield seen;
+  }
+}
+
+function memoOf(fields: Record<keyof typeof MEMO, string | undefined>): Record<string, string> {
+  const given = Object.entries(fields).filter((entry): entry is [keyof typeof MEMO, string] => entry[1] !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [MEMO[name], value]));
+}
+
 function summaryOf({ agent_id, input }: RunRequest): string {
   const text = typeof input === 'string' ? input : (input.find((part) => part.type === 'text')?.text ?? 'media');
   const line = text.replace(/\s+/g, ' ');
@@ -188,25 +222,4 @@ function isFinal(error: unknown): boolean {
   return (
     error instanceof WorkflowNotFoundError || (error instanceof Error && error.name === 'WorkflowUpdateFailedError')
   );
-}
-
-function explain(error: unknown, runId: string): Error {
-  if (isPerdureError(error)) return error;
-  if (error instanceof WorkflowNotFoundError) {
-    return /already completed/i.test(error.message)
-      ? new PerdureError('run_ended', `run ${runId} has ended`, { cause: error })
-      : new PerdureError('unknown_run', `there is no run "${runId}"`, { cause: error });
-  }
-  if (error instanceof Error && error.name === 'WorkflowUpdateFailedError') {
-    const cause = error.cause instanceof Error ? error.cause.message : error.message;
-    return new PerdureError('invalid_request', `run ${runId} refused the command: ${cause}`, { cause: error });
-  }
-  if (isGrpcServiceError(error) || (error instanceof Error && error.name === 'ServiceError')) {
-    return new PerdureError(
-      'server_unreachable',
-      `the Temporal server or its workers gave no answer for run ${runId}: ${(error as Error).message}`,
-      { cause: error },
-    );
-  }
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -22,6 +22,28 @@ export const ERRORS = {
   unknown_agent: { retry: false, http_status: 404, advice: 'Use one of the agents that this worker has.' },
   unknown_profile: { retry: false, http_status: 404, advice: 'Use one of the model profiles of the configuration.' },
   unknown_run: { retry: false, http_status: 404, advice: 'Check the run id, the namespace and the retention.' },
+  unknown_route: { retry: false, http_status: 404, advice: 'See /openapi.json for what there is.' },
+  unauthenticated: {
+    retry: false,
+    http_status: 401,
+    advice: 'Send a valid key or token as "Authorization: Bearer …".',
+  },
+  forbidden: { retry: false, http_status: 403, advice: 'Use a credential that may do this.' },
+  method_not_allowed: { retry: false, http_status: 405, advice: 'Use a method that the Allow header names.' },
+  request_timeout: { retry: false, http_status: 408, advice: 'Send the whole request without long breaks.' },
+  idempotency_conflict: {
+    retry: false,
+    http_status: 409,
+    advice: 'Send the same request again, or use another key or run id.',
+  },
+  unsupported_media_type: {
+    retry: false,
+    http_status: 415,
+    advice: 'Send JSON, with "Content-Type: application/json".',
+  },
+  rate_limited: { retry: true, http_status: 429, advice: 'Wait as long as the Retry-After header says.' },
+  too_many_streams: { retry: true, http_status: 429, advice: 'Close a stream, then open this one.' },
+  headers_too_large: { retry: false, http_status: 431, advice: 'Send fewer or shorter headers.' },
   run_exists: { retry: false, http_status: 409, advice: 'Choose another run id, or watch the run that has it.' },
   run_ended: { retry: false, http_status: 409, advice: 'Read the result; an ended run takes no more commands.' },
   budget_exhausted: {
@@ -29,6 +51,7 @@ export const ERRORS = {
     http_status: 429,
     advice: 'Raise the limits of the tree, or ask for less.',
   },
+  not_ready: { retry: true, http_status: 503, advice: 'Wait until the Temporal server and a worker are up.' },
   server_unreachable: {
     retry: true,
     http_status: 503,
@@ -68,7 +91,15 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERRORS, value);
 }
 
+export interface ErrorIssue {
+  /** The field, like `limits.run.max_steps`. */
+  path: string;
+  message: string;
+}
+
 interface ErrorDetails {
+  /** Field by field, where there is more to say than one sentence. */
+  issues?: readonly ErrorIssue[];
   provider?: string;
   http_status?: number;
   retry_after_ms?: number;
@@ -82,6 +113,7 @@ export class PerdureError extends Error {
   readonly provider: string | undefined;
   readonly http_status: number | undefined;
   readonly retry_after_ms: number | undefined;
+  readonly issues: readonly ErrorIssue[] | undefined;
 
   constructor(code: ErrorCode, what: string, details: ErrorDetails = {}) {
     super(`${what.replace(/[.\s]+$/, '')}. ${ERRORS[code].advice}`, { cause: details.cause });
@@ -89,6 +121,7 @@ export class PerdureError extends Error {
     this.provider = details.provider;
     this.http_status = details.http_status;
     this.retry_after_ms = details.retry_after_ms;
+    this.issues = details.issues;
   }
 }
 

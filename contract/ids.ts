@@ -64,3 +64,7 @@ export function idempotencyKey(runId: string, callId: string): string {
 export function toolName(toolId: string): string {
   return toolId.slice(toolId.lastIndexOf('.') + 1);
 }
+
+/** An org: no `:`, which separates it from the rest of a run id that its members choose, and nothing that a query could trip over. */
+export const ORG_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const USER_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:@|+-]{0,127}$/;

@@ -31,6 +31,14 @@ export const SEARCH_ATTRIBUTES = [
 ] as const;
 export type SearchAttributeName = (typeof SEARCH_ATTRIBUTES)[number];
 
+/** Memo of a run, written when it is started: there at once, unlike what the run itself sets later. */
+export const MEMO = {
+  org_id: 'perdure_org_id',
+  created_by: 'perdure_created_by',
+  /** SHA-256 of the request, to tell a repeated start from another one with the same id. */
+  request_digest: 'perdure_request_digest',
+} as const;
+
 /** The tool that reads on in an output that was trimmed. */
 export const READ_OUTPUT_TOOL = 'runtime.outputs.read_output';
 

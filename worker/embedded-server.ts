@@ -9,7 +9,7 @@ import { awaitNamespace } from './server/await-namespace.js';
 import { markUntilComplete, prepareFolder } from './server/data-folder.js';
 import { processEnvironment } from './server/environment.js';
 import { lockFolder, type FolderLock } from './server/folder-lock.js';
-import { choosePorts } from './server/ports.js';
+import { choosePorts, type PortRequest } from './server/ports.js';
 import type { Report } from './server/report.js';
 import { serverArguments } from './server/server-arguments.js';
 import { launchServer, type ServerExit, type ServerProcess } from './server/server-process.js';
@@ -27,6 +27,8 @@ export interface EmbeddedServerOptions {
   port: number;
   /** 0: any free port; false: no web page. */
   uiPort: number | false;
+  /** Of others in this process, which bind them later: checked now, so that no mistake is news after the start. */
+  otherPorts?: readonly PortRequest[];
   namespace: string;
   searchAttributes: SearchAttributes;
   report: Report;
@@ -131,9 +133,11 @@ async function startOnce(
 async function portsFor({
   port,
   uiPort,
+  otherPorts = [],
 }: EmbeddedServerOptions): Promise<{ port: number; uiPort: number | undefined }> {
   const ui = uiPort === false ? [] : [{ port: uiPort, flag: '--ui-port' }];
-  const [chosen = port, chosenUi] = await choosePorts([{ port, flag: '--temporal-port' }, ...ui]);
+  const requests = [{ port, flag: '--temporal-port' }, ...ui];
+  const [chosen = port, chosenUi] = (await choosePorts([...requests, ...otherPorts])).slice(0, requests.length);
   return { port: chosen, uiPort: chosenUi };
 }
 

@@ -4,7 +4,7 @@ import { stylesFor } from '../terminal.js';
 import { createScreen } from '../view/screen.js';
 import { spinnerAt } from '../view/spinner.js';
 import { drawTree } from './draw-tree.js';
-import type { RunNode } from './run-node.js';
+import type { RunNode } from '../../client/read-tree.js';
 import { treeRows } from './tree-rows.js';
 import type { Detail } from './tree-rows.js';
 

@@ -7,8 +7,8 @@ import { count, duration, line } from '../format.js';
 import { ownPauses } from '../open-pauses.js';
 import type { Pause } from '../open-pauses.js';
 import { cancelReason } from '../view/tell.js';
-import { treeUsage } from './run-node.js';
-import type { RunNode } from './run-node.js';
+import { treeUsage } from './watch-tree.js';
+import type { RunNode } from '../../client/read-tree.js';
 
 export type Tone = 'good' | 'bad' | 'stopped' | 'open' | 'waits' | 'none';
 

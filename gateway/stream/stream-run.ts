@@ -5,6 +5,7 @@ import { resolveProfile } from '../../contract/profiles.js';
 import type { ProfileName, StreamProfile, StreamProfileInput } from '../../contract/profiles.js';
 import { TAIL_SEQ_HEADER } from '../../contract/stream-lines.js';
 import type { Dialect } from '../../dialects/dialect.js';
+import { DIALECTS } from '../../dialects/index.js';
 import { createFrame } from './frame.js';
 import { findStart } from './find-start.js';
 import { linesOf } from './lines-of.js';
@@ -35,7 +36,7 @@ export type Dialects = Readonly<Record<string, Dialect<unknown>>>;
 
 const HEARTBEAT_MS = 15_000;
 
-export async function streamRun(context: StreamContext, dialects: Dialects): Promise<Response> {
+export async function streamRun(context: StreamContext, dialects: Dialects = DIALECTS): Promise<Response> {
   const { runs, runId, query, headers, signal } = context;
   const request = readOptions(query, headers);
   const dialect = dialectOf(dialects, request.dialect);

@@ -91,6 +91,7 @@ export async function finished(command: Command): Promise<Finished> {
 export interface Dev {
   command: Command;
   address: string;
+  http: string;
   dataDir: string;
   /** The flags with which other commands find it. */
   flags: string[];
@@ -99,11 +100,14 @@ export interface Dev {
 
 /** `perdure dev` on free ports, with a data folder of its own. */
 export async function startDev(cwd: string, dataDir = temporaryFolder()): Promise<Dev> {
-  const command = perdure(['dev', '--temporal-port', '0', '--ui-port', '0', '--data-dir', dataDir], { cwd });
+  const ports = ['--temporal-port', '0', '--ui-port', '0', '--http-port', '0'];
+  const command = perdure(['dev', ...ports, '--data-dir', dataDir], { cwd });
   const address = await command.printed(/server +(\S+:\d+),/);
+  const http = await command.printed(/HTTP +(http:\/\/127\.0\.0\.1:\d+), without auth/);
   return {
     command,
     address,
+    http,
     dataDir,
     flags: ['--address', address, '--data-dir', dataDir],
     async stop() {

@@ -33,7 +33,7 @@ export default defineConfig({ agents, models: ${MODELS} });
 
 /** It loads the configuration before anything else, and with these it gets no further. */
 const dev = (cwd: string, ...args: string[]) =>
-  finished(perdure(['dev', '--temporal-port', '0', '--ui-port', '0', ...args], { cwd }));
+  finished(perdure(['dev', '--temporal-port', '0', '--ui-port', '0', '--http-port', '0', ...args], { cwd }));
 
 describe('a configuration', () => {
   it.each([

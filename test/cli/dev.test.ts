@@ -64,7 +64,7 @@ describe('perdure dev', () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen({ host: '127.0.0.1', port: 0 }, resolve));
     const { port } = taken.address() as AddressInfo;
-    const args = ['dev', '--temporal-port', String(port), '--ui-port', '0'];
+    const args = ['dev', '--temporal-port', String(port), '--ui-port', '0', '--http-port', '0'];
     const { code, stderr } = await finished(perdure(args, { cwd: testFolder() }));
     taken.close();
 
@@ -73,7 +73,7 @@ describe('perdure dev', () => {
   });
 
   it('says who holds its data folder', async () => {
-    const args = ['dev', '--temporal-port', '0', '--ui-port', '0', '--data-dir', dev.dataDir];
+    const args = ['dev', '--temporal-port', '0', '--ui-port', '0', '--http-port', '0', '--data-dir', dev.dataDir];
     const { code, stderr } = await finished(perdure(args, { cwd: folder }));
     expect(code).toBe(1);
     expect(stderr).toContain(`data folder ${dev.dataDir} is in use: process ${dev.command.pid}`);

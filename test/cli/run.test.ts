@@ -95,7 +95,7 @@ describe('the exit code', () => {
   it.each([
     ['an agent id that is none', ['run', 'nobody', 'hello'], 'agent_id'],
     ['a missing prompt', ['run', 'test.script'], "missing required argument 'prompt'"],
-    ['an option that does not exist', ['dev', '--http-port', '2700'], "unknown option '--http-port'"],
+    ['an option that does not exist', ['dev', '--https-port', '2700'], "unknown option '--https-port'"],
     ['a number that is none', ['run', 'a.b', 'x', '--max-steps', 'many'], '--max-steps'],
     ['an empty stdin', ['run', 'a.b', '-'], 'nothing came from stdin'],
     ['a namespace that does not exist', ['run', 'a.b', 'x', '--namespace', 'nowhere'], 'no namespace "nowhere"'],

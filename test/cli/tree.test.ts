@@ -1,7 +1,7 @@
 /** `perdure tree` on runs of the trip desk, and how a tree is drawn. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { drawTree } from '../../cli/tree/draw-tree.js';
-import type { RunNode } from '../../cli/tree/run-node.js';
+import type { RunNode } from '../../client/read-tree.js';
 import { createLiveTree } from '../../cli/tree/show-tree.js';
 import { treeRows } from '../../cli/tree/tree-rows.js';
 import { stylesFor } from '../../cli/terminal.js';

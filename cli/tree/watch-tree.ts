@@ -1,35 +1,12 @@
-/** A tree of runs: read once, or followed run by run as children appear. */
+/** A tree of runs, followed run by run as children appear. */
 import type { Runs } from '../../client/index.js';
-import { isPerdureError, PerdureError } from '../../contract/errors.js';
+import type { RunNode } from '../../client/read-tree.js';
+import { PerdureError } from '../../contract/errors.js';
 import type { DurableEvent } from '../../contract/events.js';
 import type { StreamMarker } from '../../contract/live-events.js';
 import { addUsage, NO_USAGE, projectSnapshot } from '../../contract/snapshot.js';
 import type { RunSnapshot } from '../../contract/snapshot.js';
 import type { RunUsage } from '../../contract/run.js';
-
-export interface RunNode {
-  run_id: string;
-  agent_id: string;
-  /** Of the parent: the call that started it. */
-  tool_call_id?: string;
-  /** Undefined while it has no log that could be read. */
-  snapshot?: RunSnapshot & { engine_end?: StreamMarker };
-  children: RunNode[];
-}
-
-export async function readTree(runs: Pick<Runs, 'get'>, runId: string): Promise<RunNode> {
-  const snapshot = await runs.get(runId);
-  const children = snapshot.children.map(async ({ run_id, agent_id, tool_call_id }) => {
-    try {
-      return { ...(await readTree(runs, run_id)), tool_call_id };
-    } catch (error) {
-      if (isPerdureError(error) && error.code === 'unknown_run')
-        return { run_id, agent_id, tool_call_id, children: [] };
-      throw error;
-    }
-  });
-  return { run_id: runId, agent_id: snapshot.run.agent_id, snapshot, children: await Promise.all(children) };
-}
 
 export interface TreeWatch {
   /** Undefined until the first event is there. */

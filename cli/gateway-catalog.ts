@@ -1,0 +1,22 @@
+/** What the gateway shows of a configuration. */
+import type { Catalog } from '../gateway/shapes/catalog.js';
+import type { Registry } from '../kit/registry.js';
+
+export function catalogOf({ agents, models }: Registry): Catalog {
+  const [first] = models.keys();
+  const chosen = [...models].find(([, profile]) => profile.default === true)?.[0] ?? first;
+  return {
+    agents: [...agents].map(([agent_id, { options, profile, tools }]) => ({
+      agent_id,
+      ...(options.description === undefined ? {} : { description: options.description }),
+      model_profile: profile,
+      tools: tools.map(({ tool_id, description }) => ({ tool_id, description })),
+    })),
+    model_profiles: [...models].map(([id, { label = id, description = '' }]) => ({
+      id,
+      label,
+      description,
+      is_default: id === chosen,
+    })),
+  };
+}

@@ -1,0 +1,21 @@
+/** Whether a worker polls a task queue, as far as the server knows. */
+import type { Client } from '@temporalio/client';
+import { TASK_QUEUE } from '../contract/names.js';
+
+/** A worker's poll lasts a minute at most; the server lists pollers for minutes after they are gone. */
+const FRESH_MS = 75_000;
+const DEADLINE_MS = 3_000;
+/** temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW */
+const WORKFLOW_QUEUE = 1;
+
+/** Rejects where the server gives no answer. */
+export async function workerPolls(client: Client, taskQueue = TASK_QUEUE, now = Date.now()): Promise<boolean> {
+  const { pollers } = await client.withDeadline(Date.now() + DEADLINE_MS, () =>
+    client.workflowService.describeTaskQueue({
+      namespace: client.options.namespace,
+      taskQueue: { name: taskQueue },
+      taskQueueType: WORKFLOW_QUEUE,
+    }),
+  );
+  return pollers.some((poller) => now - Number(poller.lastAccessTime?.seconds ?? 0) * 1_000 < FRESH_MS);
+}

@@ -1,0 +1,30 @@
+/** An API key as it is stored: whose it is and what it may ask for; of the key itself only a hash. */
+import { z } from 'zod';
+import { ORG_ID_PATTERN, USER_ID_PATTERN } from './ids.js';
+import { PROFILES } from './profiles.js';
+import type { ProfileName } from './profiles.js';
+
+export const OrgId = z.string().regex(ORG_ID_PATTERN, 'may hold up to 64 letters, digits and . _ -');
+export const UserId = z.string().regex(USER_ID_PATTERN, 'may hold up to 128 letters, digits and . _ : @ | + -');
+export const OrgRole = z.enum(['member', 'admin']);
+export type OrgRole = z.infer<typeof OrgRole>;
+const OneProfile = z.enum(Object.keys(PROFILES) as [ProfileName, ...ProfileName[]]);
+/** The first is the default. */
+export const ProfileNames = z.tuple([OneProfile], OneProfile);
+
+export const ApiKeyRecord = z.object({
+  /** The part of the key between its underscores: names it in lists and logs. */
+  id: z.string().regex(/^[0-9a-f]{12}$/),
+  /** SHA-256 of the whole key, in hex. A key has 256 bits of chance, so that a slow hash would add nothing. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  org_id: OrgId,
+  user_id: UserId,
+  role: OrgRole,
+  profiles: ProfileNames,
+  created_at: z.string(),
+});
+export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
+
+/** Version history: 1 first shape. */
+export const ApiKeyFile = z.object({ version: z.literal(1), keys: z.array(ApiKeyRecord) });
+export type ApiKeyFile = z.infer<typeof ApiKeyFile>;

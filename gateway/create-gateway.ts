@@ -1,0 +1,123 @@
+/** The gateway: routes, auth, limits and errors put together. It binds no port, and knows nothing of Temporal. */
+import { Hono } from 'hono';
+import type { Context } from 'hono';
+import { cors } from 'hono/cors';
+import type { Runs } from '../client/index.js';
+import { PerdureError } from '../contract/errors.js';
+import { authenticate } from './auth/authenticate.js';
+import type { Auth } from './auth/authenticate.js';
+import { errorResponse, errorStatus, forCaller } from './error-response.js';
+import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
+import type { GatewayLimits } from './limits/gateway-limits.js';
+import { createRateLimit } from './limits/rate-limit.js';
+import { readBody } from './limits/read-body.js';
+import { createStreamSlots } from './limits/stream-slots.js';
+import type { Logger } from './log.js';
+import { createMetrics } from './metrics.js';
+import { observeRequests } from './observe-requests.js';
+import type { GatewayEnv } from './observe-requests.js';
+import { describeRoutes } from './openapi.js';
+import { ownRun } from './own-run.js';
+import { principalKey } from './principal.js';
+import type { Principal } from './principal.js';
+import type { Route, RouteTools } from './route.js';
+import { ROUTES } from './routes/table.js';
+import type { Catalog } from './shapes/catalog.js';
+
+export interface GatewayOptions {
+  runs: Runs;
+  workerPolls(): Promise<boolean>;
+  catalog: Catalog;
+  auth: Auth;
+  log: Logger;
+  limits?: Partial<GatewayLimits>;
+  /** Origins whose pages may call, like `https://app.example`; none by default. */
+  origins?: readonly string[];
+  now?: () => number;
+}
+
+export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
+  const { runs, catalog, auth, log, origins = [], now = Date.now } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const metrics = createMetrics();
+  const spend = createRateLimit(limits, now);
+  const description = describeRoutes(ROUTES, auth.kind === 'on');
+  const tools: RouteTools = {
+    runs,
+    catalog,
+    slots: createStreamSlots(limits.open_streams, metrics.streams),
+    workerPolls: () => options.workerPolls(),
+    streamFailed: (run_id, err) => log.error({ run_id, err }, 'stream failed'),
+    metrics: () => metrics.read(),
+    description: () => description,
+  };
+
+  async function admit(route: Route, context: Context<GatewayEnv>): Promise<Principal> {
+    if (route.access === 'open') return { kind: 'local' };
+    const principal = await authenticate(auth, context.req.raw.headers, origins);
+    context.set('principal', principal);
+    spend(principalKey(principal));
+    if (route.access === 'admin' && principal.kind === 'member' && principal.role !== 'admin') {
+      throw new PerdureError('forbidden', 'this takes the role "admin"');
+    }
+    return principal;
+  }
+
+  async function serve(route: Route, context: Context<GatewayEnv>): Promise<Response> {
+    const request = context.req.raw;
+    const principal = await admit(route, context);
+    const body = route.method === 'POST' ? await readBody(request, limits.body_bytes) : undefined;
+    const runId = context.req.param('run_id');
+    const run = runId === undefined ? {} : { run: await ownRun(runs, principal, runId) };
+    const search = new URL(request.url).searchParams;
+    return route.answer({ tools, principal, request, search, body, ...run });
+  }
+
+  const app = new Hono<GatewayEnv>();
+  app.use(observeRequests({ log, metrics }));
+  if (origins.length > 0) app.use(corsFor(origins));
+  for (const path of new Set(ROUTES.map((route) => route.path))) {
+    const routes = ROUTES.filter((route) => route.path === path);
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    app.all(pattern, (context) => {
+      context.set('route', path);
+      const { method } = context.req;
+      const route = routes.find((each) => each.method === method || (method === 'HEAD' && hasHead(each)));
+      if (route !== undefined) return serve(route, context);
+      const allowed = routes.flatMap((each) => (hasHead(each) ? ['GET', 'HEAD'] : [each.method])).join(', ');
+      context.header('allow', allowed);
+      throw new PerdureError('method_not_allowed', `${path} takes ${allowed}`);
+    });
+  }
+  app.notFound((context) => {
+    const hint = /^\/v1\/runs\/./.test(context.req.path) ? ': a "/" in a run id is written %2F' : '';
+    return refuse(context, new PerdureError('unknown_route', `there is nothing at this path${hint}`));
+  });
+  app.onError((error, context) => refuse(context, error));
+
+  function refuse(context: Context<GatewayEnv>, error: unknown): Response {
+    const request_id = context.get('request_id');
+    const shown = forCaller(error);
+    const level = errorStatus(shown) >= 500 ? 'error' : 'debug';
+    log[level]({ request_id, code: shown.code, err: error }, 'request refused');
+    const answer = errorResponse(shown, request_id);
+    const allow = context.res.headers.get('allow');
+    if (allow !== null) answer.headers.set('allow', allow);
+    return answer;
+  }
+  return app;
+}
+
+function hasHead({ method, streams }: Route): boolean {
+  return method === 'GET' && streams === undefined;
+}
+
+function corsFor(origins: readonly string[]) {
+  return cors({
+    origin: (origin) => (origins.includes(origin) ? origin : null),
+    allowMethods: ['GET', 'POST'],
+    allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'x-request-id'],
+    exposeHeaders: ['location', 'perdure-tail-seq', 'retry-after', 'x-request-id'],
+    maxAge: 600,
+  });
+}

@@ -1,0 +1,39 @@
+/** The body of a request, as JSON, never more of it than allowed. */
+import { PerdureError } from '../../contract/errors.js';
+
+/** Undefined where there is none. */
+export async function readBody(request: Request, limit: number): Promise<unknown> {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
+  const bytes = await readAll(request, limit);
+  if (bytes.byteLength === 0) return undefined;
+  const type = request.headers.get('content-type') ?? '';
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    const given = type === '' ? 'no Content-Type' : 'another Content-Type than JSON';
+    throw new PerdureError('unsupported_media_type', `the body came with ${given}`);
+  }
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
+  } catch (error) {
+    const message = 'is no JSON in UTF-8';
+    throw new PerdureError('invalid_request', `the body ${message}`, {
+      issues: [{ path: 'body', message }],
+      cause: error,
+    });
+  }
+}
+
+/** A length that is promised may be missing or wrong, so what comes is counted. */
+async function readAll(request: Request, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(limit: number): PerdureError {
+  return new PerdureError('input_too_large', `the body is larger than ${limit} bytes`);
+}

@@ -1,0 +1,147 @@
+/** A route: one entry gives the router, the validation, the description and the probes of the tests. */
+import { z } from 'zod';
+import type { Runs } from '../client/index.js';
+import type { ErrorCode, ErrorIssue } from '../contract/errors.js';
+import { PerdureError } from '../contract/errors.js';
+import type { RunRecord } from '../client/index.js';
+import type { StreamSlots } from './limits/stream-slots.js';
+import type { Principal } from './principal.js';
+import type { Catalog } from './shapes/catalog.js';
+
+/** What the routes work with. */
+export interface RouteTools {
+  runs: Runs;
+  catalog: Catalog;
+  slots: StreamSlots;
+  /** Whether a worker polls the task queue; rejects where the server gives no answer. */
+  workerPolls(): Promise<boolean>;
+  /** What a reader cannot be told any more. */
+  streamFailed(runId: string, error: unknown): void;
+  metrics(): Promise<{ text: string; type: string }>;
+  description(): object;
+}
+
+/** Who may call it: anybody, any principal, or one whose role is admin. */
+export type Access = 'open' | 'member' | 'admin';
+
+export interface Reply {
+  description: string;
+  /** Of the JSON. */
+  schema?: z.ZodType;
+  /** Media types of what is no JSON. */
+  types?: readonly string[];
+}
+
+interface RouteFacts {
+  operation: string;
+  method: 'GET' | 'POST';
+  /** As in OpenAPI. `{run_id}` names a run, whose owner is checked before anything else is done. */
+  path: string;
+  summary: string;
+  access: Access;
+  /** The answer is a stream, always: there is no HEAD of it. */
+  streams?: true;
+  headers?: Readonly<Record<string, string>>;
+  replies: Readonly<Record<number, Reply>>;
+  /** Those beside the ones that any route of its kind can give. */
+  errors?: readonly ErrorCode[];
+}
+
+interface CallFacts {
+  tools: RouteTools;
+  principal: Principal;
+  request: Request;
+  /** All query parameters, as they came. */
+  search: URLSearchParams;
+}
+
+export interface Call<Query, Body> extends CallFacts {
+  query: Query;
+  body: Body;
+}
+
+/** The run that the path names, and its root's record. */
+export interface NamedRun {
+  run_id: string;
+  record: RunRecord;
+}
+
+export interface Route extends RouteFacts {
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  /** The run is there where the path names one. */
+  answer(call: CallFacts & { body: unknown; run?: NamedRun }): Promise<Response>;
+}
+
+interface Schemas<Query extends z.ZodObject, Body extends z.ZodType> {
+  query?: Query;
+  body?: Body;
+}
+const NoQuery = z.strictObject({});
+type NoQuery = typeof NoQuery;
+
+export function defineRoute<Query extends z.ZodObject = NoQuery, Body extends z.ZodType = z.ZodUndefined>(
+  definition: RouteFacts &
+    Schemas<Query, Body> & {
+      handle(call: Call<z.output<Query>, z.output<Body>>): Promise<Response> | Response;
+    },
+): Route {
+  const { handle, ...facts } = definition;
+  return { ...facts, answer: async ({ run: _run, ...call }) => handle(checkedCall(definition, call)) };
+}
+
+/** About a run that its path names: never open, since there must be somebody whose run it is. */
+export function defineRunRoute<Query extends z.ZodObject = NoQuery, Body extends z.ZodType = z.ZodUndefined>(
+  definition: RouteFacts & { path: `${string}{run_id}${string}`; access: Exclude<Access, 'open'> } & Schemas<
+      Query,
+      Body
+    > & {
+      handle(call: Call<z.output<Query>, z.output<Body>> & { run: NamedRun }): Promise<Response> | Response;
+    },
+): Route {
+  const { handle, ...facts } = definition;
+  return {
+    ...facts,
+    async answer({ run, ...call }) {
+      if (run === undefined) throw new PerdureError('internal', `${facts.path} was called without its run`);
+      return handle({ ...checkedCall(definition, call), run });
+    },
+  };
+}
+
+function checkedCall<Query extends z.ZodObject, Body extends z.ZodType>(
+  { query, body }: Schemas<Query, Body>,
+  call: CallFacts & { body: unknown },
+): Call<z.output<Query>, z.output<Body>> {
+  return {
+    ...call,
+    query: check(query ?? NoQuery, parameters(call.search), 'query') as z.output<Query>,
+    body: check(body ?? z.unknown(), call.body, 'body') as z.output<Body>,
+  };
+}
+
+/** One that is given twice stays a list, which no schema takes. */
+function parameters(search: URLSearchParams): Record<string, unknown> {
+  const names = [...new Set(search.keys())];
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = search.getAll(name);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
+}
+
+function check(schema: z.ZodType, value: unknown, what: string): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.flatMap((issue) => issuesOf(issue, what));
+  const said = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new PerdureError('invalid_request', `the ${what} is invalid: ${said}`, { issues });
+}
+
+/** Fields that are not known are named one by one, by their own path. */
+function issuesOf(issue: z.core.$ZodIssue, what: string): ErrorIssue[] {
+  const at = (...more: string[]) => [...issue.path, ...more].map(String).join('.') || what;
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: at(key), message: 'is not known' }));
+  return [{ path: at(), message: issue.message }];
+}

@@ -1,0 +1,69 @@
+/** What a run is and has come to: each a projection of its log as the profile shows it. */
+import { z } from 'zod';
+import { readTree as readRuns } from '../../client/read-tree.js';
+import type { RunNode } from '../../client/read-tree.js';
+import type { DurableEvent } from '../../contract/events.js';
+import { resolveProfile } from '../../contract/profiles.js';
+import { projectTranscript } from '../../contract/transcript.js';
+import { chooseProfile } from '../principal.js';
+import { defineRunRoute } from '../route.js';
+import { RunSnapshot, RunTree, Transcript } from '../shapes/run-snapshot.js';
+
+const query = z.strictObject({ profile: z.string().optional() });
+
+export const readRun = defineRunRoute({
+  operation: 'readRun',
+  method: 'GET',
+  path: '/v1/runs/{run_id}',
+  summary: 'Where a run stands: phase, steps, tools, pauses, usage, answer.',
+  access: 'member',
+  query,
+  replies: { 200: { description: 'The run.', schema: RunSnapshot } },
+  errors: ['forbidden'],
+  async handle({ tools, principal, query: { profile }, run }) {
+    return Response.json(await tools.runs.get(run.run_id, { profile: chooseProfile(principal, profile) }));
+  },
+});
+
+export const readTree = defineRunRoute({
+  operation: 'readTree',
+  method: 'GET',
+  path: '/v1/runs/{run_id}/tree',
+  summary: 'The run and all below it, each with its phase, usage and pauses.',
+  access: 'member',
+  query,
+  replies: { 200: { description: 'The tree.', schema: RunTree } },
+  errors: ['forbidden'],
+  async handle({ tools, principal, query: { profile }, run }) {
+    const chosen = chooseProfile(principal, profile);
+    return Response.json(treeOf(await readRuns((id) => tools.runs.get(id, { profile: chosen }), run.run_id)));
+  },
+});
+
+export const readTranscript = defineRunRoute({
+  operation: 'readTranscript',
+  method: 'GET',
+  path: '/v1/runs/{run_id}/transcript',
+  summary: 'The conversation of a run.',
+  access: 'member',
+  query,
+  replies: { 200: { description: 'Its messages, in order.', schema: Transcript } },
+  errors: ['forbidden'],
+  async handle({ tools, principal, query: { profile }, run }) {
+    const { run_id } = run;
+    const chosen = resolveProfile(chooseProfile(principal, profile));
+    const children = chosen.children === 'flattened' ? 'linked' : chosen.children;
+    const events: DurableEvent[] = [];
+    for await (const event of tools.runs.stream(run_id, { profile: { ...chosen, children }, follow: false })) {
+      if ('seq' in event) events.push(event);
+    }
+    return Response.json({ run_id, messages: projectTranscript(events) });
+  },
+});
+
+function treeOf({ snapshot, children, ...node }: RunNode): RunTree {
+  const below = children.map(treeOf);
+  if (snapshot === undefined) return { ...node, children: below };
+  const { run: _run, tail: _tail, steps: _steps, children: _links, ...standing } = snapshot;
+  return { ...node, standing, children: below };
+}

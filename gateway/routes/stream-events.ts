@@ -1,0 +1,84 @@
+/** `GET /v1/runs/{run_id}/events`: the stream itself is made in `gateway/stream/`; here is who may open how many. */
+import { z } from 'zod';
+import type { ProfileName, StreamProfileInput } from '../../contract/profiles.js';
+import { chooseProfile, principalKey } from '../principal.js';
+import type { Principal } from '../principal.js';
+import { defineRunRoute } from '../route.js';
+import type { RouteTools } from '../route.js';
+import { streamRun } from '../stream/stream-run.js';
+
+export const STREAM_TYPES = ['application/x-ndjson', 'text/event-stream'];
+
+/** What each takes is checked by the stream. */
+export const STREAM_QUERY = z.strictObject({
+  profile: z.string().optional(),
+  format: z.string().optional(),
+  dialect: z.string().optional(),
+  from: z.string().optional(),
+  children: z.string().optional(),
+  follow: z.string().optional(),
+  commit: z.string().optional(),
+  trailer: z.string().optional(),
+  envelope: z.string().optional(),
+  on_disconnect: z.string().optional(),
+});
+
+export const streamEvents = defineRunRoute({
+  operation: 'streamEvents',
+  method: 'GET',
+  path: '/v1/runs/{run_id}/events',
+  summary: 'The events of a run, as they come.',
+  access: 'member',
+  streams: true,
+  headers: { 'Last-Event-ID': 'Where a stream was left, as browsers send it.' },
+  query: STREAM_QUERY,
+  replies: { 200: { description: 'One line or one event each.', types: STREAM_TYPES } },
+  errors: ['forbidden', 'too_many_streams'],
+  handle({ tools, principal, request, search, query, run }) {
+    const profile = chooseProfile(principal, query.profile);
+    return openStream({ tools, principal, request, search, profile }, () => Promise.resolve(run.run_id));
+  },
+});
+
+export function wantsStream(asked: 'true' | 'false' | undefined, headers: Headers): boolean {
+  if (asked !== undefined) return asked === 'true';
+  const accepted = headers.get('accept') ?? '';
+  return STREAM_TYPES.some((type) => accepted.toLowerCase().includes(type));
+}
+
+interface StreamCall {
+  tools: RouteTools;
+  principal: Principal;
+  request: Request;
+  search: URLSearchParams;
+  profile: ProfileName | StreamProfileInput;
+}
+
+/** The place is taken before the run is started: what cannot be shown is not begun. */
+export async function openStream(
+  { tools, principal, request, search, profile }: StreamCall,
+  runIdOf: () => Promise<string>,
+): Promise<Response> {
+  const release = tools.slots.take(principalKey(principal));
+  const { signal } = request;
+  try {
+    signal.addEventListener('abort', release, { once: true });
+    const runId = await runIdOf();
+    const { runs, streamFailed } = tools;
+    const response = await streamRun({
+      runs,
+      runId,
+      query: search,
+      headers: request.headers,
+      signal,
+      profile,
+      onClose: release,
+      onFailure: (error) => streamFailed(runId, error),
+    });
+    if (!response.ok || response.body === null) release();
+    return response;
+  } catch (error) {
+    release();
+    throw error;
+  }
+}

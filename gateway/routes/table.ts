@@ -1,0 +1,28 @@
+/** All routes. */
+import type { Route } from '../route.js';
+import { listAgents, listModelProfiles } from './catalog.js';
+import { answerClarification, cancelRun, decideApproval, submitToolResults } from './command-run.js';
+import { listRuns } from './list-runs.js';
+import { health, metrics, openapi, ready } from './probes.js';
+import { readRun, readTranscript, readTree } from './read-run.js';
+import { startRun } from './start-run.js';
+import { streamEvents } from './stream-events.js';
+
+export const ROUTES: readonly Route[] = [
+  startRun,
+  listRuns,
+  readRun,
+  readTree,
+  readTranscript,
+  streamEvents,
+  cancelRun,
+  answerClarification,
+  submitToolResults,
+  decideApproval,
+  listAgents,
+  listModelProfiles,
+  health,
+  ready,
+  metrics,
+  openapi,
+];

@@ -1,0 +1,141 @@
+/** The gateway on a port: what Node's server itself refuses, and how it ends. */
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { getRequestListener } from '@hono/node-server';
+import type { Http2Bindings, HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { PerdureError } from '../contract/errors.js';
+import type { Auth } from './auth/authenticate.js';
+import { isLoopback } from './auth/local-user.js';
+import { createGateway } from './create-gateway.js';
+import type { GatewayOptions } from './create-gateway.js';
+import { errorBody, errorStatus, forCaller } from './error-response.js';
+import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
+import { STREAM_TYPES } from './routes/stream-events.js';
+import { writeStream } from './write-stream.js';
+
+export interface ServeOptions extends Omit<GatewayOptions, 'auth'> {
+  /** Undefined: nobody has said, and so it does not start. */
+  auth: Auth | undefined;
+  host: string;
+  /** 0: any. */
+  port: number;
+  /** Ends all streams of runs, as an early end. */
+  endStreams(): Promise<void>;
+  /** How long answers may take after a stop; 5 s by default. */
+  stopGraceMs?: number;
+}
+
+export interface RunningGateway {
+  url: string;
+  /** Takes no more, ends the streams, lets answers finish for a while. */
+  stop(): Promise<void>;
+}
+
+const STOP_GRACE_MS = 5_000;
+/** How often Node looks for requests that take too long. */
+const CHECK_MS = 1_000;
+const SWEEP_MS = 50;
+
+export async function serveGateway(options: ServeOptions): Promise<RunningGateway> {
+  const { host, port, log, stopGraceMs = STOP_GRACE_MS } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const gateway = createGateway({ ...options, auth: checkedAuth(options.auth, host) });
+  const answer = async (request: Request, bindings: HttpBindings | Http2Bindings): Promise<Response> => {
+    const response = await gateway.fetch(request, bindings);
+    const { body, headers } = response;
+    const streams = STREAM_TYPES.some((type) => headers.get('content-type')?.startsWith(type));
+    if (body === null || !streams) return response;
+    void writeStream(response, body, (bindings as HttpBindings).outgoing);
+    return RESPONSE_ALREADY_SENT;
+  };
+  const listener = getRequestListener(answer, {
+    // Other parts of this process have their own idea of Request and Response.
+    overrideGlobalObjects: false,
+    errorHandler(error) {
+      log.debug({ err: error }, 'a request that cannot be read');
+      return Response.json(errorBody(unreadable(), randomUUID()), { status: errorStatus(unreadable()) });
+    },
+  });
+  const server = createServer(
+    {
+      maxHeaderSize: limits.header_bytes,
+      headersTimeout: Math.min(limits.header_timeout_ms, limits.request_timeout_ms),
+      requestTimeout: limits.request_timeout_ms,
+      connectionsCheckingInterval: CHECK_MS,
+    },
+    (request, response) => void listener(request, response),
+  );
+  const answers = new WeakMap<Socket, ServerResponse>();
+  server.on('request', ({ socket }, response) => answers.set(socket, response));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const open = answers.get(socket);
+    const speaking = open !== undefined && open.headersSent && !open.writableFinished;
+    if (socket.writable && !speaking && error.code !== 'ECONNRESET') socket.write(rawResponse(error.code));
+    socket.destroySoon();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const bound = (server.address() as AddressInfo).port;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // One that has its answer would be kept open for the next request.
+      const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+      const limit = setTimeout(() => server.closeAllConnections(), stopGraceMs);
+      try {
+        await options.endStreams();
+        await closed;
+      } finally {
+        clearInterval(sweep);
+        clearTimeout(limit);
+      }
+    },
+  };
+}
+
+function checkedAuth(auth: Auth | undefined, host: string): Auth {
+  if (auth === undefined) {
+    throw new PerdureError(
+      'invalid_config',
+      'the gateway does not start without auth: give it API keys or a JWKS URL with issuer and audience',
+    );
+  }
+  if (auth.kind === 'off' && !isLoopback(host)) {
+    throw new PerdureError('invalid_config', `the gateway does not listen on ${host} without auth, only on loopback`);
+  }
+  return auth;
+}
+
+function unreadable(): PerdureError {
+  return new PerdureError('invalid_request', 'the request is no HTTP that can be read');
+}
+
+/** Said by hand, since Node gives up on such a request before there is an answer to fill. */
+function rawResponse(code: string | undefined): string {
+  const error =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? new PerdureError('headers_too_large', 'the headers are larger than the gateway takes')
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new PerdureError('request_timeout', 'the request took too long to arrive')
+        : unreadable();
+  const requestId = randomUUID();
+  const body = JSON.stringify(errorBody(forCaller(error), requestId));
+  return [
+    `HTTP/1.1 ${errorStatus(error)} ${error.code}`,
+    'content-type: application/json',
+    `x-request-id: ${requestId}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}
