@@ -3,13 +3,17 @@ import { z } from 'zod';
 import { readTree as readRuns } from '../../client/read-tree.js';
 import type { RunNode } from '../../client/read-tree.js';
 import type { DurableEvent } from '../../contract/events.js';
+import type { StreamEvent } from '../../contract/live-events.js';
 import { resolveProfile } from '../../contract/profiles.js';
+import { TaskStep } from '../../contract/task-steps.js';
 import { projectTranscript } from '../../contract/transcript.js';
+import { projectTaskSteps } from '../../dialects/index.js';
 import { chooseProfile } from '../principal.js';
 import { defineRunRoute } from '../route.js';
 import { RunSnapshot, RunTree, Transcript } from '../shapes/run-snapshot.js';
 
 const query = z.strictObject({ profile: z.string().optional() });
+const TaskSteps = z.strictObject({ run_id: z.string(), steps: z.array(TaskStep) });
 
 export const readRun = defineRunRoute({
   operation: 'readRun',
@@ -49,17 +53,35 @@ export const readTranscript = defineRunRoute({
   query,
   replies: { 200: { description: 'Its messages, in order.', schema: Transcript } },
   errors: ['forbidden'],
-  async handle({ tools, principal, query: { profile }, run }) {
-    const { run_id } = run;
+  async handle({ tools, principal, query: { profile }, run: { run_id } }) {
     const chosen = resolveProfile(chooseProfile(principal, profile));
     const children = chosen.children === 'flattened' ? 'linked' : chosen.children;
-    const events: DurableEvent[] = [];
-    for await (const event of tools.runs.stream(run_id, { profile: { ...chosen, children }, follow: false })) {
-      if ('seq' in event) events.push(event);
-    }
+    const events = await readLog(tools.runs.stream(run_id, { profile: { ...chosen, children }, follow: false }));
     return Response.json({ run_id, messages: projectTranscript(events) });
   },
 });
+
+export const readSteps = defineRunRoute({
+  operation: 'readSteps',
+  method: 'GET',
+  path: '/v1/runs/{run_id}/steps',
+  summary: 'The steps of a run, and of those below it where the profile shows their events.',
+  access: 'member',
+  query,
+  replies: { 200: { description: 'Its steps, in the order in which they began.', schema: TaskSteps } },
+  errors: ['forbidden'],
+  async handle({ tools, principal, query: { profile }, run: { run_id } }) {
+    const chosen = chooseProfile(principal, profile);
+    const events = await readLog(tools.runs.stream(run_id, { profile: chosen, follow: false }));
+    return Response.json({ run_id, steps: projectTaskSteps(events) });
+  },
+});
+
+async function readLog(stream: AsyncIterable<StreamEvent>): Promise<DurableEvent[]> {
+  const events: DurableEvent[] = [];
+  for await (const event of stream) if ('seq' in event) events.push(event);
+  return events;
+}
 
 function treeOf({ snapshot, children, ...node }: RunNode): RunTree {
   const below = children.map(treeOf);

@@ -5,7 +5,7 @@ import { chooseProfile, principalKey } from '../principal.js';
 import type { Principal } from '../principal.js';
 import { defineRunRoute } from '../route.js';
 import type { RouteTools } from '../route.js';
-import { streamRun } from '../stream/stream-run.js';
+import { readRequest, streamRun } from '../stream/stream-run.js';
 
 export const STREAM_TYPES = ['application/x-ndjson', 'text/event-stream'];
 
@@ -54,11 +54,12 @@ interface StreamCall {
   profile: ProfileName | StreamProfileInput;
 }
 
-/** The place is taken before the run is started: what cannot be shown is not begun. */
+/** What is asked is checked and the place is taken before the run is started: what cannot be shown is not begun. */
 export async function openStream(
   { tools, principal, request, search, profile }: StreamCall,
   runIdOf: () => Promise<string>,
 ): Promise<Response> {
+  readRequest(search, request.headers);
   const release = tools.slots.take(principalKey(principal));
   const { signal } = request;
   try {

@@ -38,8 +38,7 @@ const HEARTBEAT_MS = 15_000;
 
 export async function streamRun(context: StreamContext, dialects: Dialects = DIALECTS): Promise<Response> {
   const { runs, runId, query, headers, signal } = context;
-  const request = readOptions(query, headers);
-  const dialect = dialectOf(dialects, request.dialect);
+  const { request, dialect } = readRequest(query, headers, dialects);
   const profile = profileOf(context.profile, request);
   const now = context.now ?? Date.now;
   const begin = (id: string) => {
@@ -81,6 +80,12 @@ export async function streamRun(context: StreamContext, dialects: Dialects = DIA
   signal.addEventListener('abort', aborted, { once: true });
   if (signal.aborted) aborted();
   return new Response(body.readable, { headers: responseHeaders(frame.contentType, tail) });
+}
+
+/** What cannot be told is refused; also before there is a run to tell of. */
+export function readRequest(query: URLSearchParams, headers: Headers, dialects: Dialects = DIALECTS) {
+  const request = readOptions(query, headers);
+  return { request, dialect: dialectOf(dialects, request.dialect) };
 }
 
 function dialectOf(dialects: Dialects, name: string): Dialect<unknown> {

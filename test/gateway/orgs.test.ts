@@ -178,7 +178,7 @@ describe('within an org', () => {
   });
 
   it('a profile that a credential may not use is refused, with those that it may', async () => {
-    for (const path of ['', '/tree', '/transcript', '/events']) {
+    for (const path of ['', '/tree', '/transcript', '/steps', '/events']) {
       const answer = await ann!.get(runPath(ended, `${path}?profile=metrics`));
       expect(code(answer)).toEqual([403, 'forbidden']);
       expect(answer.text).toContain('agent_debug, user_chat');

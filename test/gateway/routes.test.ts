@@ -209,6 +209,20 @@ describe('reading', () => {
     });
   });
 
+  it('GET /steps gives the steps of the run, and of the tree where the profile shows it', async () => {
+    const answer = await me.get(runPath(root, '/steps'));
+    isDescribed('readSteps', answer);
+    const { steps } = answer.body as { steps: { id: string; parent_id?: string; parts: { type: string }[] }[] };
+    expect(steps.map(({ id }) => id)).toEqual(expect.arrayContaining([`${root}:step_1`]));
+    expect(steps.every(({ id, parent_id }) => id.startsWith(`${root}:`) && parent_id === undefined)).toBe(true);
+    const whole = await me.get(runPath(root, '/steps?profile=agent_debug'));
+    isDescribed('readSteps', whole);
+    const all = (whole.body as { steps: { id: string; parent_id?: string }[] }).steps;
+    const below = all.filter(({ id }) => !id.startsWith(`${root}:`));
+    expect(below.length).toBeGreaterThan(0);
+    for (const { parent_id } of below) expect(all.map(({ id }) => id)).toContain(parent_id);
+  });
+
   it('GET /transcript gives the conversation', async () => {
     const answer = await me.get(runPath(root, '/transcript'));
     isDescribed('readTranscript', answer);

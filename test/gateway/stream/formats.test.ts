@@ -123,7 +123,10 @@ describe('a stream on the wire', () => {
 
   it.each([
     ['?format=xml', 'format: "xml" is none of ndjson, sse'],
-    ['?dialect=klingon', 'dialect: there is no dialect "klingon", only perdure, triple'],
+    [
+      '?dialect=klingon',
+      'dialect: there is no dialect "klingon", only perdure, event_contract, task_steps, agent_events, triple',
+    ],
     ['?children=some', 'children: "some" is none of'],
     ['?follow=maybe', 'follow: "maybe" is none of true, false'],
     ['?on_disconnect=die', 'on_disconnect: "die" is none of cancel, continue'],

@@ -7,7 +7,9 @@ import type { World } from '../../support/world.js';
 import { jsonLines, read, serverSentEvents } from './read-stream.js';
 import { serveStreams } from './stream-server.js';
 import type { StreamServer } from './stream-server.js';
+import { testDialects } from './test-dialects.js';
 
+const dialects = Object.keys(testDialects);
 const words = (name: string, count = 12) => Array.from({ length: count }, (_, n) => `${name}${n} `);
 
 interface Place {
@@ -40,7 +42,7 @@ describe('the stream of one run', () => {
   });
   afterAll(() => leave(place));
 
-  for (const dialect of ['perdure', 'triple']) {
+  for (const dialect of dialects) {
     for (const profile of ['agent_debug', 'user_chat']) {
       const stream = `dialect=${dialect}&profile=${profile}&children=linked`;
 
@@ -148,7 +150,7 @@ describe('the stream of a tree', () => {
     return byRun;
   };
 
-  it.each(['perdure', 'triple'])('in %s, resumed at every line, has for each run the same bytes', async (dialect) => {
+  it.each(dialects)('in %s, resumed at every line, has for each run the same bytes', async (dialect) => {
     const runId = await start();
     await place.world.logOf(runId);
     const query = `dialect=${dialect}&children=flattened&envelope=true`;

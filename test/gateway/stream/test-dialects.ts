@@ -1,9 +1,10 @@
 /**
- * Two dialects for tests of the transport. `perdure` gives events as they are. `triple` makes no, one or three lines
- * of an event, and leaves out of a closing event what was shown of its block live.
+ * The dialects, and one more for tests of the transport: `triple` makes no, one or three lines of an event, and leaves
+ * out of a closing event what was shown of its block live.
  */
 import type { StreamEvent } from '../../../contract/live-events.js';
 import type { Dialect, Line } from '../../../dialects/dialect.js';
+import { DIALECTS } from '../../../dialects/index.js';
 
 interface Block {
   chars: number;
@@ -18,16 +19,7 @@ interface State {
 type Chunk = Extract<StreamEvent, { type: 'text_chunk' | 'thinking_chunk' }>;
 const isChunk = (event: StreamEvent): event is Chunk => event.type === 'text_chunk' || event.type === 'thinking_chunk';
 
-export const perdure: Dialect<State> = {
-  ...folding('perdure'),
-  tell(state, event) {
-    const { next, text } = follow(state, event);
-    if (!isChunk(event)) return told(next, [{ ...place(event), data: { ...event } }]);
-    return told(next, text === '' ? [] : [{ data: text === event.text ? event : { ...event, text } }]);
-  },
-};
-
-export const triple: Dialect<State> = {
+const triple: Dialect<State> = {
   ...folding('triple'),
   tell(state, event) {
     const { next, text } = follow(state, event);
@@ -45,7 +37,7 @@ export const triple: Dialect<State> = {
   },
 };
 
-export const testDialects = { perdure, triple };
+export const testDialects = { ...DIALECTS, triple };
 
 function folding(name: string): Omit<Dialect<State>, 'tell'> {
   return {
@@ -73,10 +65,6 @@ function follow(state: State, event: StreamEvent): { next: State; text: string }
   if (!('seq' in event) || !('block_id' in event) || event.block_id === undefined) return { next: state, text: '' };
   const { [event.block_id]: _closed, ...blocks } = state.blocks;
   return { next: { ...state, blocks }, text: '' };
-}
-
-function place(event: StreamEvent): { place?: number } {
-  return 'seq' in event ? { place: 0 } : {};
 }
 
 function told(state: State, lines: Line[], warnings: string[] = []) {
