@@ -33,6 +33,7 @@ import { listRuns } from './list-runs.js';
 import type { RunFilter, RunPage } from './list-runs.js';
 import { logReader, readEvents } from './read-log.js';
 import type { RunStream } from './run-stream.js';
+import { createStartAttributes } from './start-attributes.js';
 import { createStreams } from './streams.js';
 import type { StreamOptions } from './streams.js';
 
@@ -90,6 +91,8 @@ export function createRuns({
     readTail: (runId) => readTail(client, runId),
   });
 
+  const startAttributes = createStartAttributes(client);
+
   /** Not tried again as a signal: whoever answers must hear whether the answer was taken. */
   async function answer(runId: string, update: string, given: object): Promise<void> {
     try {
@@ -113,6 +116,7 @@ export function createRuns({
     async start(input, { request_digest } = {}) {
       const request = await prepare(input, artefacts, channel === undefined);
       const runId = request.run_id ?? `run_${randomUUID()}`;
+      const typedSearchAttributes = await startAttributes(request, runId);
       try {
         await client.withDeadline(Date.now() + RPC_DEADLINE_MS, () =>
           client.workflow.start(RUN_WORKFLOW, {
@@ -121,6 +125,7 @@ export function createRuns({
             args: [request],
             workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
             staticSummary: summaryOf(request),
+            typedSearchAttributes,
             memo: memoOf({ org_id: request.org_id, created_by: request.created_by, request_digest }),
           }),
         );

@@ -42,7 +42,8 @@ export async function admitBatch(
     for (const call of calls) call.failure = refusal;
     return { calls, stop };
   }
-  await evaluate(run, open, catalogue);
+  const asking = open.filter((call) => needsFunctions(call, catalogue));
+  if (asking.length > 0) await evaluate(run, asking);
   if (run.cancellation !== undefined || run.deadline_passed) {
     // While the functions ran. Nobody is asked any more, and nothing is started.
     for (const call of open) call.failure ??= stoppedFailure(run);
@@ -95,15 +96,15 @@ function verdict(
   return { needs_approval: decision.decision === 'approve' };
 }
 
-/** Functions cannot run in a workflow: an activity evaluates them, for batches that need it. */
-async function evaluate(run: Run, calls: BatchCall[], catalogue: Map<string, ToolSpec>): Promise<void> {
-  const asking = calls.filter((call) => {
-    const { admission, kind, tool_id } = catalogue.get(call.name) ?? {};
-    // Nobody is asked to approve a call that cannot be made.
-    const isApproved = call.needs_approval === true && kind === undefined && tool_id !== READ_OUTPUT_TOOL;
-    return admission === true || isApproved;
-  });
-  if (asking.length === 0) return;
+function needsFunctions(call: BatchCall, catalogue: Map<string, ToolSpec>): boolean {
+  const { admission, kind, tool_id } = catalogue.get(call.name) ?? {};
+  // Nobody is asked to approve a call that cannot be made.
+  const isApproved = call.needs_approval === true && kind === undefined && tool_id !== READ_OUTPUT_TOOL;
+  return admission === true || isApproved;
+}
+
+/** Functions cannot run in a workflow: an activity evaluates them, for calls that need it. */
+async function evaluate(run: Run, asking: BatchCall[]): Promise<void> {
   const { admitCalls } = proxyActivities<RunActivities>({
     startToCloseTimeout: 30_000,
     retry: { maximumAttempts: 3 },

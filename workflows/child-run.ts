@@ -19,7 +19,7 @@ import { settleLease } from './budget.js';
 import { closeChildAwaits } from './child-awaits.js';
 import type { Step } from './model-step.js';
 import { failureOf } from './run-failure.js';
-import { summary } from './run-page.js';
+import { childAttributes, summary } from './run-page.js';
 import type { Pinned, Run } from './run-state.js';
 import { settle } from './settle.js';
 import { stoppedFailure } from './stopped-failure.js';
@@ -50,6 +50,7 @@ export async function runChild(
         parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
         workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
         staticSummary: summary(`${agent_id}: ${call.prompt ?? ''}`),
+        typedSearchAttributes: childAttributes(run, { run_id, agent_id }),
       });
       run.log.append({ type: 'agent_run_started', ...ids, link });
       call.started = true;

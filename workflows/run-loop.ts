@@ -74,7 +74,7 @@ async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Prom
     if (run.cancellation !== undefined) return canceled(run.cancellation);
     const stop = stopBeforeStep(run);
     if (stop !== undefined) return synthesize(run, pinned, page, stop);
-    await continueAsNewIfDue(run, pinned, raw);
+    if (isDue(pinned)) await later();
 
     setPhase(run, 'planning');
     const step = beginStep(run, `Step ${run.counters.steps + 1}`);
@@ -123,11 +123,11 @@ function canceled(cancellation: Cancellation): RunOutcome {
   return { status: 'canceled', phase: 'canceled', cancellation };
 }
 
-async function continueAsNewIfDue(run: Run, pinned: Pinned, raw: unknown): Promise<void> {
+/** Time to continue as new. */
+function isDue(pinned: Pinned): boolean {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
   const threshold = pinned.spec.runtime.continue_as_new_after_events;
-  if (!continueAsNewSuggested && (threshold === undefined || historyLength < threshold)) return;
-  await continueLater(run, pinned, raw);
+  return continueAsNewSuggested || (threshold !== undefined && historyLength >= threshold);
 }
 
 /** Returns when it turns out not to be the time: a cancel has come, or there is something to do. */

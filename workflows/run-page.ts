@@ -6,9 +6,10 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import { SEARCH_ATTRIBUTES } from '../contract/names.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import type { Limits } from '../contract/limits.js';
-import type { RunPhase, RunUsage } from '../contract/run.js';
+import type { RunHandle, RunPhase, RunUsage } from '../contract/run.js';
 import { openAwaits } from './awaits.js';
 import { treeLimits, treeUsage } from './budget.js';
 import type { Run } from './run-state.js';
@@ -45,18 +46,21 @@ export interface RunPage {
  * The time is what the work took by its own account, and not the clock's: which command is written must not depend on
  * the clock, since a query that reaches a new worker first can make it handle events before their workflow task.
  */
-const PHASE_SETTLES_MS = 1_000;
+const PHASE_SETTLES_MS = 3_000;
+/** Of runs that were started without attributes, as all were up to 0.2: their histories are replayed with it. */
+const SETTLES_MS_WITHOUT = 1_000;
 
 export function createRunPage(run: Run): RunPage {
-  const shown = new Map<SearchAttributeName, string>();
-  let shownAt = Number.NEGATIVE_INFINITY;
+  const shown = givenAtStart();
+  const settles = shown.size > 0 ? PHASE_SETTLES_MS : SETTLES_MS_WITHOUT;
+  let shownAt = shown.size > 0 ? 0 : Number.NEGATIVE_INFINITY;
   let later: CancellationScope | undefined;
 
   function show(): void {
     setCurrentDetails(details(run));
     const changed = changes(run, shown);
     if (changed.length === 0) return;
-    const early = shownAt + PHASE_SETTLES_MS - run.worked_ms;
+    const early = shownAt + settles - run.worked_ms;
     if (early > 0 && changed.every(([name]) => name === 'PerdurePhase')) showLater(early);
     else upsert(changed);
   }
@@ -93,9 +97,28 @@ export function createRunPage(run: Run): RunPage {
   };
 }
 
+/**
+ * Whoever started the run may have set them. A part that continues another has attributes too, which are of no use
+ * here: what it wrote before this was looked at must be written again on replay. No run has shown `prompted` itself.
+ */
+function givenAtStart(): Map<SearchAttributeName, string> {
+  const given = new Map(
+    workflowInfo()
+      .typedSearchAttributes.getAll()
+      .map(({ key, value }) => [key.name, value]),
+  );
+  if (given.get('PerdurePhase') !== 'prompted') return new Map();
+  return new Map(
+    SEARCH_ATTRIBUTES.flatMap((name) => {
+      const value = given.get(name);
+      return typeof value === 'string' ? [[name, value] as const] : [];
+    }),
+  );
+}
+
 function changes(run: Run, shown: ReadonlyMap<SearchAttributeName, string>): [SearchAttributeName, string][] {
   const allowed = run.pinned?.spec.search_attributes ?? [];
-  return Object.entries(attributes(run)).filter(
+  return Object.entries(attributesOf(run.handle, run.phase, run)).filter(
     (entry): entry is [SearchAttributeName, string] =>
       entry[1] !== undefined &&
       allowed.includes(entry[0] as SearchAttributeName) &&
@@ -103,16 +126,33 @@ function changes(run: Run, shown: ReadonlyMap<SearchAttributeName, string>): [Se
   );
 }
 
-function attributes(run: Run): Partial<Record<SearchAttributeName, string | undefined>> {
-  const { handle } = run;
+/** Those of a child, for its start. */
+export function childAttributes(run: Run, child: { run_id: string; agent_id: string }) {
+  const { root_run_id, thread_id, run_id } = run.handle;
+  const allowed = run.pinned?.spec.search_attributes ?? [];
+  const handle = { ...child, root_run_id, parent_run_id: run_id, thread_id };
+  return Object.entries(attributesOf(handle, 'prompted', run)).flatMap(([name, value]) =>
+    value === undefined || !allowed.includes(name as SearchAttributeName)
+      ? []
+      : [{ key: { name, type: 'KEYWORD' as const }, value }],
+  );
+}
+
+type Attributes = Partial<Record<SearchAttributeName, string | undefined>>;
+
+function attributesOf(
+  handle: Omit<RunHandle, 'thread_id'> & { thread_id?: string | undefined },
+  phase: RunPhase | undefined,
+  { pinned }: Run,
+): Attributes {
   return {
     PerdureAgentId: handle.agent_id,
-    PerdurePhase: run.phase,
+    PerdurePhase: phase,
     PerdureRootRunId: handle.root_run_id,
     PerdureParentRunId: handle.parent_run_id,
     PerdureThreadId: handle.thread_id,
-    PerdureOrgId: run.pinned?.request.org_id,
-    PerdureCreatedBy: run.pinned?.request.created_by,
+    PerdureOrgId: pinned?.request.org_id,
+    PerdureCreatedBy: pinned?.request.created_by,
   };
 }
 

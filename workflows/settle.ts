@@ -1,6 +1,7 @@
 /**
  * Waiting for an activity without letting go of the run: an interrupt (cancel, deadline) is passed on to the
- * activity, which then gets a bounded time to stop.
+ * activity, which then gets a bounded time to stop. It is on the path of every activity, and the SDK writes down a
+ * stack trace for each promise that a workflow makes: so it makes few, and waits by `condition` only when interrupted.
  */
 import { CancellationScope, condition } from '@temporalio/workflow';
 import type { Run } from './run-state.js';
@@ -22,7 +23,7 @@ export function interrupt(run: Run): void {
 }
 
 /** `patience` bounds the wait after an interrupt; a child run bounds itself, so its parent waits for its end. */
-export async function settle<T>(
+export function settle<T>(
   run: Run,
   start: (gate: CancelGate) => Promise<T>,
   patience: 'bounded' | 'unbounded' = 'bounded',
@@ -31,10 +32,6 @@ export async function settle<T>(
   let settled: Settled<T> | undefined;
   let interrupted = false;
   let isHeld = () => false;
-  const stop = () => {
-    interrupted = true;
-    if (!isHeld()) scope.cancel();
-  };
   const gate: CancelGate = {
     hold: (held) => (isHeld = held),
     release() {
@@ -42,26 +39,48 @@ export async function settle<T>(
       if (interrupted) scope.cancel();
     },
   };
-  run.interruptible.add(stop);
-  run.working += 1;
-  try {
+  return new Promise((resolve) => {
+    const end = (outcome: Settled<T>) => {
+      run.interruptible.delete(stop);
+      run.working -= 1;
+      resolve(outcome);
+    };
+    const note = (outcome: Settled<T>) => {
+      settled = outcome;
+      if (!interrupted) end(outcome);
+    };
+    const stop = () => {
+      if (!interrupted) {
+        const isOver = () => settled !== undefined;
+        void CancellationScope.nonCancellable(() => runOut(run, patience, isOver)).then(() =>
+          end(settled ?? { state: 'abandoned' }),
+        );
+      }
+      interrupted = true;
+      if (!isHeld()) scope.cancel();
+    };
+    run.interruptible.add(stop);
+    run.working += 1;
     scope
       .run(() => start(gate))
       .then(
-        (value) => (settled = { state: 'done', value }),
-        (error: unknown) => (settled = { state: 'failed', error }),
+        (value) => note({ state: 'done', value }),
+        (error: unknown) => note({ state: 'failed', error }),
       );
     if (run.cancellation !== undefined) stop();
-    await condition(() => settled !== undefined || interrupted);
-    if (settled === undefined && patience === 'unbounded') await condition(() => settled !== undefined);
-    if (settled === undefined) {
-      const runtime = run.pinned?.spec.runtime;
-      const limit = (runtime?.cancel_grace_ms ?? 0) + (runtime?.heartbeat_timeout_ms ?? 0) + MARGIN_MS;
-      await condition(() => settled !== undefined, limit, { summary: 'waiting for canceled work to stop' });
-    }
-    return settled ?? { state: 'abandoned' };
-  } finally {
-    run.interruptible.delete(stop);
-    run.working -= 1;
-  }
+  });
+}
+
+/** Of patience: over when the work is, or after its time. */
+async function runOut(run: Run, patience: 'bounded' | 'unbounded', isOver: () => boolean): Promise<void> {
+  // Not before all that the interrupt reaches has been told.
+  let told = false;
+  const next = condition(() => told);
+  told = true;
+  await next;
+  if (isOver()) return;
+  if (patience === 'unbounded') return condition(isOver);
+  const runtime = run.pinned?.spec.runtime;
+  const limit = (runtime?.cancel_grace_ms ?? 0) + (runtime?.heartbeat_timeout_ms ?? 0) + MARGIN_MS;
+  await condition(isOver, limit, { summary: 'waiting for canceled work to stop' });
 }

@@ -104,13 +104,15 @@ export async function finishBatch(
   const all = Promise.all(
     calls
       .filter((call) => call.closed !== true)
-      .map(async (call) => {
-        const result = await settleCall(run, pinned, step, call, catalogue, turns).catch((error: unknown) =>
-          failedCall(toolFailure('internal', failureOf(error).debug_message)),
+      .map((call) => {
+        const close = (result: CallToolResult) => {
+          returnLease(run, call.tool_call_id);
+          closeCall(run, step, call, catalogue, result);
+          page.refresh();
+        };
+        return settleCall(run, pinned, step, call, catalogue, turns).then(close, (error: unknown) =>
+          close(failedCall(toolFailure('internal', failureOf(error).debug_message))),
         );
-        returnLease(run, call.tool_call_id);
-        closeCall(run, step, call, catalogue, result);
-        page.refresh();
       }),
   ).then(() => (finished = true));
   if (calls.some((call) => call.approval !== undefined || call.await_id !== undefined)) {
@@ -147,7 +149,7 @@ async function waitOutPauses(
   }
 }
 
-async function settleCall(
+function settleCall(
   run: Run,
   pinned: Pinned,
   step: Step,
@@ -157,25 +159,43 @@ async function settleCall(
 ): Promise<CallToolResult> {
   const tool = catalogue.get(call.name);
   if (call.failure !== undefined || tool === undefined) {
-    return failedCall(call.failure ?? toolFailure('unavailable', `There is no tool "${call.name}".`));
+    return Promise.resolve(failedCall(call.failure ?? toolFailure('unavailable', `There is no tool "${call.name}".`)));
   }
+  const make = () =>
+    inTurn(turns, call.concurrency_key, () => {
+      if (run.cancellation !== undefined || run.deadline_passed)
+        return Promise.resolve(failedCall(stoppedFailure(run)));
+      return tool.kind === 'agent' ? runChild(run, pinned, step, call, tool) : runTool(run, pinned, step, call, tool);
+    });
+  const isPaused = call.approval !== undefined || call.await_id !== undefined;
+  return isPaused ? afterPeople(run, pinned, step, call, tool, make) : make();
+}
+
+/** A call that waits for approval, for its answer, or for one after the other. */
+async function afterPeople(
+  run: Run,
+  pinned: Pinned,
+  step: Step,
+  call: BatchCall,
+  tool: ToolSpec,
+  make: () => Promise<CallToolResult>,
+): Promise<CallToolResult> {
   if (call.approval !== undefined) {
     const denial = await approved(run, entryOf(run, call.approval));
     if (denial !== undefined) return failedCall(denial);
     // After a continue-as-new the question is there already.
     if (tool.kind === 'client' || tool.kind === 'clarification') {
       if (call.await_id === undefined) askPeople(run, pinned, step, [call], tool.kind);
-    } else run.log.append({ type: 'tool_scheduled', ...idsOf(step, call, catalogue), timeout_ms: tool.timeout_ms });
+    } else {
+      const ids = { step_id: step.id, tool_id: tool.tool_id, tool_call_id: call.tool_call_id };
+      run.log.append({ type: 'tool_scheduled', ...ids, timeout_ms: tool.timeout_ms });
+    }
   }
-  if (call.await_id !== undefined) return answered(run, call, entryOf(run, call.await_id));
-  return inTurn(turns, call.concurrency_key, () => {
-    if (run.cancellation !== undefined || run.deadline_passed) return Promise.resolve(failedCall(stoppedFailure(run)));
-    return tool.kind === 'agent' ? runChild(run, pinned, step, call, tool) : runTool(run, pinned, step, call, tool);
-  });
+  return call.await_id === undefined ? make() : answered(run, call, entryOf(run, call.await_id));
 }
 
 /** One after another, where the key is the same. */
-async function inTurn<T>(
+function inTurn<T>(
   turns: Map<string, Promise<unknown>>,
   key: string | undefined,
   effect: () => Promise<T>,

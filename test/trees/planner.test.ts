@@ -19,7 +19,7 @@ const planner: Planner = async ({ messages, step_number, model, tools, signal, r
     case 'tools':
       return step_number === 1
         ? { tool_calls: [echo('a'), echo('b')], text: 'Let me see.' }
-        : { answer: said.join('+') };
+        : { answer: said.toSorted().join('+') };
     case 'ask':
       return step_number === 1 ? { ask: 'Which?', choices: ['x', 'y'] } : { answer: `you said ${said[0] ?? ''}` };
     case 'model': {
