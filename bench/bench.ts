@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { deltaLatency } from './delta-latency.js';
+import { gatewayStream } from './gateway-stream.js';
 import { historyGrowth } from './history-growth.js';
 import { throughput } from './throughput.js';
 import { treeThroughput } from './tree-throughput.js';
@@ -10,6 +11,7 @@ const BENCHMARKS: Record<string, { title: string; run: () => Promise<string> }> 
   history: { title: 'History per model call as a conversation grows', run: historyGrowth },
   latency: { title: 'From a delta to a subscriber', run: deltaLatency },
   tree: { title: 'Trees per second: one root and ten children', run: treeThroughput },
+  gateway: { title: 'Streams over HTTP', run: gatewayStream },
   throughput: { title: 'Runs per second of a three-step agent', run: throughput },
 };
 

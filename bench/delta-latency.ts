@@ -3,23 +3,8 @@ import { defineAgent } from '../kit/index.js';
 import { scripted } from '../providers/index.js';
 import type { RunningWorker } from '../worker/create-worker.js';
 import { connectClient } from '../worker/create-worker.js';
+import { agesOf, clockModel } from './clock-model.js';
 import { median, openStage, quantile, table } from './stage.js';
-import type { ModelProvider } from '../contract/model-provider.js';
-
-/** Each delta is the time at which it was made; ten milliseconds apart. */
-function clockModel(): ModelProvider {
-  return {
-    name: 'clock',
-    async *stream(request, signal) {
-      const deltas = Number(/\d+/.exec(JSON.stringify(request.messages[1]?.content))?.[0]);
-      for (let n = 0; n < deltas && !signal.aborted; n++) {
-        yield { type: 'text', delta: `${performance.now().toFixed(3)} ` };
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      yield { type: 'finish', stop_reason: 'end_turn', usage: null };
-    },
-  };
-}
 
 async function watch(
   starter: Pick<RunningWorker, 'client'>,
@@ -29,9 +14,8 @@ async function watch(
   const latencies: number[] = [];
   for await (const event of starter.client.runs.stream(run_id)) {
     if (event.type !== 'text_chunk') continue;
-    const now = performance.now();
     // A batch holds several deltas; each is as old as its own time says.
-    for (const made of event.text.trim().split(' ')) latencies.push(now - Number(made));
+    latencies.push(...agesOf(event.text));
   }
   return { runId: run_id, latencies };
 }
@@ -43,7 +27,7 @@ export async function deltaLatency(): Promise<string> {
       {
         agents: [defineAgent({ agent_id: 'bench.clock', instructions: 'Tick.' })],
         models: {
-          clock: { provider: clockModel(), model: 'clock' },
+          clock: { provider: clockModel(10), model: 'clock' },
           script: { provider: scripted({ turns: [] }), model: 'none' },
         },
       },

@@ -3,12 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
+import { createActivities } from '../activities/index.js';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';
 import { defineConfig } from '../kit/index.js';
 import type { ConfigOptions } from '../kit/index.js';
 import { createRegistry } from '../kit/registry.js';
+import { createMemoryChannel } from '../live/memory-channel.js';
+import { createSignalPublishing } from '../live/signal-publisher.js';
+import { createFileArtefacts } from '../store/file-artefacts.js';
 import { startWorker } from '../worker/create-worker.js';
 import type { RunningWorker, ServerOptions } from '../worker/create-worker.js';
 import { startEmbeddedServer } from '../worker/embedded-server.js';
@@ -17,6 +21,8 @@ import { installRuntimeLog } from '../worker/runtime-log.js';
 export interface Stage {
   server: ServerOptions;
   worker(options: ConfigOptions, taskQueue: string): Promise<RunningWorker>;
+  /** The bare workflows with the same activities; until the stage closes. */
+  bareWorker(options: ConfigOptions, taskQueue: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -31,7 +37,7 @@ export async function openStage(): Promise<Stage> {
     report: (line) => console.error(line),
   });
   const server = { connection: { address: embedded.address }, namespace: embedded.namespace, dataDir };
-  const workers: RunningWorker[] = [];
+  const workers: { stop(): Promise<void> }[] = [];
   return {
     server,
     async worker(options, taskQueue) {
@@ -39,6 +45,30 @@ export async function openStage(): Promise<Stage> {
       const worker = await startWorker({ ...server, taskQueue, registry, report: (line) => console.error(line) });
       workers.push(worker);
       return worker;
+    },
+    async bareWorker(options, taskQueue) {
+      const connection = await NativeConnection.connect(server.connection);
+      const worker = await Worker.create({
+        connection,
+        taskQueue,
+        workflowBundle: await bundleBaseline(),
+        activities: createActivities({
+          registry: createRegistry(defineConfig(options)),
+          channel: createMemoryChannel(),
+          signals: createSignalPublishing(() => {}),
+          artefacts: createFileArtefacts(dataDir),
+          searchAttributes: [...SEARCH_ATTRIBUTES],
+        }),
+        maxHeartbeatThrottleInterval: 500,
+      });
+      const running = worker.run();
+      workers.push({
+        async stop() {
+          worker.shutdown();
+          await running;
+          await connection.close();
+        },
+      });
     },
     async close() {
       for (const worker of workers) await worker.stop();

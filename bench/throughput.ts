@@ -1,15 +1,8 @@
 /** Runs per second of a three-step agent, beside the same activities in a bare workflow, in turns on one server. */
-import { NativeConnection, Worker } from '@temporalio/worker';
 import { z } from 'zod';
-import { createActivities } from '../activities/index.js';
-import { SEARCH_ATTRIBUTES } from '../contract/names.js';
-import { defineAgent, defineConfig, defineTool } from '../kit/index.js';
-import { createRegistry } from '../kit/registry.js';
-import { createMemoryChannel } from '../live/memory-channel.js';
-import { createSignalPublishing } from '../live/signal-publisher.js';
+import { defineAgent, defineTool } from '../kit/index.js';
 import { scripted } from '../providers/index.js';
-import { createFileArtefacts } from '../store/file-artefacts.js';
-import { bundleBaseline, median, openStage, table, timed } from './stage.js';
+import { median, openStage, table, timed } from './stage.js';
 
 const RUNS = Number(process.env['PERDURE_BENCH_RUNS'] ?? 150);
 const ROUNDS = 5;
@@ -43,21 +36,7 @@ export async function throughput(): Promise<string> {
   const stage = await openStage();
   try {
     const worker = await stage.worker(config, 'ours');
-    const connection = await NativeConnection.connect(stage.server.connection);
-    const bare = await Worker.create({
-      connection,
-      taskQueue: 'bare',
-      workflowBundle: await bundleBaseline(),
-      activities: createActivities({
-        registry: createRegistry(defineConfig(config)),
-        channel: createMemoryChannel(),
-        signals: createSignalPublishing(() => {}),
-        artefacts: createFileArtefacts(stage.server.dataDir),
-        searchAttributes: [...SEARCH_ATTRIBUTES],
-      }),
-      maxHeartbeatThrottleInterval: 500,
-    });
-    const running = bare.run();
+    await stage.bareWorker(config, 'bare');
     const { workflow } = worker.temporal;
     const request = { agent_id: 'bench.worker', input: 'Tell me about cats and dogs.' };
     let id = 0;
@@ -79,9 +58,6 @@ export async function throughput(): Promise<string> {
       rates.theirs.push(b);
       rates.ratio.push(a / b);
     }
-    bare.shutdown();
-    await running;
-    await connection.close();
     return [
       table(
         ['round', 'Perdure runs/s', 'bare workflow runs/s', 'ratio'],

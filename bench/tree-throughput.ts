@@ -1,15 +1,8 @@
 /** A tree of one root and ten children side by side, beside eleven bare workflows with the same activities. */
-import { NativeConnection, Worker } from '@temporalio/worker';
 import { z } from 'zod';
-import { createActivities } from '../activities/index.js';
-import { SEARCH_ATTRIBUTES } from '../contract/names.js';
-import { agentAsTool, defineAgent, defineConfig } from '../kit/index.js';
-import { createRegistry } from '../kit/registry.js';
-import { createMemoryChannel } from '../live/memory-channel.js';
-import { createSignalPublishing } from '../live/signal-publisher.js';
+import { agentAsTool, defineAgent } from '../kit/index.js';
 import { scripted } from '../providers/index.js';
-import { createFileArtefacts } from '../store/file-artefacts.js';
-import { bundleBaseline, median, openStage, table, timed } from './stage.js';
+import { median, openStage, table, timed } from './stage.js';
 
 const TREES = Number(process.env['PERDURE_BENCH_TREES'] ?? 20);
 const CHILDREN = 10;
@@ -46,21 +39,7 @@ export async function treeThroughput(): Promise<string> {
   const stage = await openStage();
   try {
     const worker = await stage.worker(config, 'trees');
-    const connection = await NativeConnection.connect(stage.server.connection);
-    const bare = await Worker.create({
-      connection,
-      taskQueue: 'bare-trees',
-      workflowBundle: await bundleBaseline(),
-      activities: createActivities({
-        registry: createRegistry(defineConfig(config)),
-        channel: createMemoryChannel(),
-        signals: createSignalPublishing(() => {}),
-        artefacts: createFileArtefacts(stage.server.dataDir),
-        searchAttributes: [...SEARCH_ATTRIBUTES],
-      }),
-      maxHeartbeatThrottleInterval: 500,
-    });
-    const running = bare.run();
+    await stage.bareWorker(config, 'bare-trees');
     const { workflow } = worker.temporal;
     let id = 0;
     let lastRun = '';
@@ -91,9 +70,6 @@ export async function treeThroughput(): Promise<string> {
     const [root, child] = await Promise.all(
       [lastRun, `${lastRun}/call_1_1`].map(async (runId) => (await workflow.getHandle(runId).describe()).historyLength),
     );
-    bare.shutdown();
-    await running;
-    await connection.close();
     return [
       table(['round', 'Perdure trees/s', 'bare trees/s', 'ratio'], rows),
       '',
