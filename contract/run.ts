@@ -30,7 +30,9 @@ export type RunHandle = z.infer<typeof RunHandle>;
 export const RunLink = z.object({ run_id: z.string(), agent_id: z.string(), stream_key: z.string() });
 export type RunLink = z.infer<typeof RunLink>;
 
-export const RunInput = z.union([z.string().min(1, 'must not be empty'), z.array(ContentPart).min(1)]);
+export const RunInput = z.union([z.string().min(1, 'must not be empty'), z.array(ContentPart).min(1)], {
+  error: 'must be a text or a list of content parts',
+});
 export type RunInput = z.infer<typeof RunInput>;
 
 /** What is left can be nothing. */
