@@ -17,8 +17,8 @@ WORKDIR /app
 COPY --from=build /app/package.json /app/LICENSE ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-# An application below /app imports `perdure/kit` as it does elsewhere, also one with a package.json of its own.
-RUN ln -s /app node_modules/perdure
+# An application is mounted at /app/application. It imports `perdure/kit`, also with a package.json of its own.
+RUN mkdir application && ln -s /app node_modules/perdure
 # A new volume takes over the owner of the folder that it is mounted on.
 RUN install -d -o node -g node -m 700 /data
 USER node
