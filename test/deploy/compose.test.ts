@@ -64,7 +64,8 @@ beforeAll(async () => {
   machine = { temporal: inject('temporalAddress'), data, application: mountedAt('/app/application'), app: root, port };
   url = `http://127.0.0.1:${port}`;
   gateway = startService(image, gatewayService, machine);
-  await gateway.printed('gateway at ');
+  // On all addresses: in a container, loopback could not be published.
+  await gateway.printed(`gateway at http://0.0.0.0:${port},`);
 });
 afterAll(async () => {
   for (const command of [worker, gateway]) command?.signal('SIGKILL');
