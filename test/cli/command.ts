@@ -1,5 +1,6 @@
 /** The compiled command as a child process, as a person calls it. */
 import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +34,11 @@ export function perdure(args: string[], { cwd = app, env = {}, stdin }: CommandO
     cwd,
     env: { ...Object.fromEntries(own), ...env },
   });
-  child.stdin.end(stdin ?? '');
+  return watchCommand(child, stdin);
+}
+
+export function watchCommand(child: ChildProcessWithoutNullStreams, stdin = ''): Command {
+  child.stdin.end(stdin);
   let [stdout, stderr] = ['', ''];
   let ended = false;
   const watchers = new Set<() => void>();
