@@ -61,6 +61,11 @@ describe('content', () => {
     ]);
   });
 
+  it('of the old kind takes no longer for one long word than for many short ones', () => {
+    const word = 'a'.repeat(100_000);
+    expect(routed(content(`StatusEvent(${word})`))).toMatchObject([{ to: 'web_status', message: word }]);
+  });
+
   it.each([
     '📖 Scratchpad read.',
     ' ✏️ Updating scratchpad...\n',
@@ -169,6 +174,9 @@ describe('lines', () => {
       { to: 'broken', count: 4, reason: 'a content has no run_id' },
       { to: 'broken', count: 5, reason: 'it has no type' },
     ]);
+    const marked = '\ufeff{"type":"content","run_id":"r","content":"behind a mark"}\n';
+    expect(router.push(marked)).toEqual([{ to: 'chat', run_id: 'r', text: 'behind a mark' }]);
+    expect(createRouter().push(Buffer.from(marked))).toEqual([{ to: 'chat', run_id: 'r', text: 'behind a mark' }]);
     router.push('{"type":"content","run_id":"r","content":"the last"}');
     expect(router.end()).toEqual([{ to: 'chat', run_id: 'r', text: 'the last' }]);
   });
