@@ -128,6 +128,18 @@ describe('POST /v1/runs', () => {
   });
 });
 
+describe('a body', () => {
+  it('that is nested without end, or a thread id that no index takes, is the caller’s mistake', async () => {
+    const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+    const nested = await me.post('/v1/runs', { ...hello, metadata: { deep: deep(2_000) } });
+    expect(isError(nested, 400, 'invalid_request').message).toContain('nested');
+    expect((await me.post('/v1/runs', { ...hello, metadata: { deep: deep(100) } })).status).toBe(201);
+    const long = await me.post('/v1/runs', { ...hello, thread_id: 'ü'.repeat(1_025) });
+    expect(isError(long, 400, 'invalid_request').message).toContain('thread_id');
+    expect((await me.post('/v1/runs', { ...hello, thread_id: 'ü'.repeat(500) })).status).toBe(201);
+  });
+});
+
 describe('idempotency', () => {
   it.each([
     ['an Idempotency-Key', () => ({}), () => ({ 'idempotency-key': `key ${randomUUID()}` })],
