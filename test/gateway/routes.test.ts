@@ -121,6 +121,15 @@ describe('POST /v1/runs', () => {
   it('starts no run where the stream is refused', async () => {
     const before = await world.client.runs.list({ thread_id: 'refused' });
     isError(await me.post('/v1/runs?stream=true&profile=nobody', { ...hello, thread_id: 'refused' }), 403, 'forbidden');
+    for (const [search, own, headers] of [
+      ['&from=5', {}, {}],
+      ['&from=3.0', {}, {}],
+      ['&from=garbage', { run_id: `own-${randomUUID()}` }, {}],
+      ['', {}, { 'last-event-id': '3.0' }],
+    ] as const) {
+      const body = { ...hello, ...own, thread_id: 'refused' };
+      isError(await me.post(`/v1/runs?stream=true${search}`, body, headers), 400, 'invalid_request');
+    }
     expect(before.runs).toEqual([]);
     await start([{ text: 'a later one' }], { thread_id: 'marker' });
     await until(async () => (await world.client.runs.list({ thread_id: 'marker' })).runs.length === 1, 'the marker');
