@@ -57,8 +57,12 @@ function isWritten(value: unknown): value is Written {
     typeof run_id === 'string' &&
     typeof flattened === 'boolean' &&
     Array.isArray(open) &&
-    open.every((entry) => Array.isArray(entry) && typeof entry[0] === 'string' && Number.isSafeInteger(entry[1]))
+    open.every((entry) => Array.isArray(entry) && typeof entry[0] === 'string' && isSeq(entry[1]))
   );
+}
+
+function isSeq(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function refused(why: string): PerdureError {

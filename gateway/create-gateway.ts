@@ -34,6 +34,8 @@ export interface GatewayOptions {
   /** Origins whose pages may call, like `https://app.example`; none by default. */
   origins?: readonly string[];
   now?: () => number;
+  /** Connections that end now are ended by the gateway. */
+  isStopping?: () => boolean;
 }
 
 export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
@@ -47,6 +49,7 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
     catalog,
     slots: createStreamSlots(limits.open_streams, metrics.streams),
     workerPolls: () => options.workerPolls(),
+    isStopping: () => options.isStopping?.() ?? false,
     streamFailed: (run_id, err) => log.error({ run_id, err }, 'stream failed'),
     metrics: () => metrics.read(),
     description: () => description,

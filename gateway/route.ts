@@ -15,6 +15,7 @@ export interface RouteTools {
   slots: StreamSlots;
   /** Whether a worker polls the task queue; rejects where the server gives no answer. */
   workerPolls(): Promise<boolean>;
+  isStopping: () => boolean;
   /** What a reader cannot be told any more. */
   streamFailed(runId: string, error: unknown): void;
   metrics(): Promise<{ text: string; type: string }>;

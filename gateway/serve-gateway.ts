@@ -42,7 +42,8 @@ const SWEEP_MS = 50;
 export async function serveGateway(options: ServeOptions): Promise<RunningGateway> {
   const { host, port, log, stopGraceMs = STOP_GRACE_MS } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const gateway = createGateway({ ...options, auth: checkedAuth(options.auth, host) });
+  let stopping = false;
+  const gateway = createGateway({ ...options, auth: checkedAuth(options.auth, host), isStopping: () => stopping });
   const answer = async (request: Request, bindings: HttpBindings | Http2Bindings): Promise<Response> => {
     const response = await gateway.fetch(request, bindings);
     const { body, headers } = response;
@@ -87,6 +88,7 @@ export async function serveGateway(options: ServeOptions): Promise<RunningGatewa
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     async stop() {
+      stopping = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       // One that has its answer would be kept open for the next request.
       const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);

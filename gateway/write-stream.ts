@@ -10,14 +10,13 @@ export async function writeStream(
   body: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,
 ): Promise<void> {
-  outgoing.writeHead(status, Object.fromEntries(headers));
-  outgoing.flushHeaders();
   const reader = body.getReader();
-  const gone = new Promise<void>((resolve) => outgoing.once('close', resolve));
-  void gone.then(() => reader.cancel()).catch(() => outgoing.destroy());
+  outgoing.once('close', () => void reader.cancel().catch(() => outgoing.destroy()));
   try {
+    outgoing.writeHead(status, Object.fromEntries(headers));
+    outgoing.flushHeaders();
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      if (!outgoing.write(part.value)) await Promise.race([drained(outgoing), gone]);
+      if (!outgoing.write(part.value)) await drained(outgoing);
     }
     outgoing.end();
   } catch {
@@ -26,6 +25,14 @@ export async function writeStream(
   }
 }
 
+/** Or gone. Not a race with a promise of the end: one that is open for days would hold a reaction of every wait. */
 function drained(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => outgoing.once('drain', resolve));
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off('drain', done).off('close', done);
+      resolve();
+    };
+    outgoing.once('drain', done).once('close', done);
+    if (outgoing.closed) done();
+  });
 }

@@ -3,8 +3,8 @@
  *
  * H1  It ends only where the gateway says how the stream ended. A connection that ends without that was cut.
  * H2  After a cut it goes on behind the last line that was delivered: every durable line comes once, in order.
- * H3  What the gateway refuses (4xx, and errors of its own) is thrown; what may pass (network, 502, 503, 504) is
- *     tried again, ever more slowly, until it has failed for too long.
+ * H3  What the gateway refuses (4xx, and errors of its own) is thrown; what may pass (network, 502, 503, 504, and
+ *     429 of who comes back with many others) is tried again, ever more slowly, until it has failed for too long.
  * H4  A connection on which not even a heartbeat comes is dead, whatever the socket says.
  */
 import { isPerdureError, PerdureError } from '../../contract/errors.js';
@@ -34,16 +34,22 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 const GIVE_UP_AFTER_MS = 120_000;
 const SILENCE_MS = 60_000;
+/** The limits of requests and of open streams, and those of a proxy. */
+const TOO_MANY = 429;
 
 export async function* resumedLines(request: LinesRequest): AsyncGenerator<StreamLine, undefined> {
   const { signal, giveUpAfterMs = GIVE_UP_AFTER_MS } = request;
   let failures = 0;
   let failingSince: number | undefined;
+  let wasOpen = false;
   while (!signal.aborted) {
     let failure: unknown = new PerdureError('server_unreachable', `the stream ${request.path} was cut`);
     try {
       // One that was opened is a success, also where a paused run has nothing to say until a proxy cuts it.
-      const opened = () => (failingSince = undefined);
+      const opened = () => {
+        failingSince = undefined;
+        wasOpen = true;
+      };
       const heard = () => (failures = 0);
       for await (const line of oneConnection(request, opened, heard)) {
         yield line;
@@ -51,7 +57,7 @@ export async function* resumedLines(request: LinesRequest): AsyncGenerator<Strea
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!mayPass(error)) throw error;
+      if (!mayPass(error, wasOpen)) throw error;
       failure = error;
     }
     failingSince ??= Date.now();
@@ -102,9 +108,10 @@ function parse(line: string, path: string): StreamLine {
   }
 }
 
-/** Errors that are not ours come from the socket. */
-function mayPass(error: unknown): boolean {
-  return !isPerdureError(error) || error.code === 'server_unreachable';
+/** Errors that are not ours come from the socket. Whoever had a stream is not refused for good by "too many". */
+function mayPass(error: unknown, wasOpen: boolean): boolean {
+  if (!isPerdureError(error) || error.code === 'server_unreachable') return true;
+  return wasOpen && error.http_status === TOO_MANY;
 }
 
 function pauseAfter(failures: number, failure: unknown): number {

@@ -8,7 +8,8 @@ export interface LegacyStatus {
   message: string;
 }
 
-const FIELD = /(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,)]+))/gs;
+/** A name begins at a word's beginning, or a long word would be read again from each of its letters. */
+const FIELD = /\b(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,)]+))/gs;
 
 /** What can be read of it; a string that names no field is its own message. */
 export function parseLegacyStatus(text: string): LegacyStatus {

@@ -66,7 +66,8 @@ function endOfLine(chunk: string | Uint8Array, from: number): number {
 
 function parseLine(line: string): ParsedLine {
   try {
-    const object: unknown = JSON.parse(line);
+    // A byte order mark is white space to `trim`, and nothing that JSON knows.
+    const object: unknown = JSON.parse(line.trim());
     if (typeof object === 'object' && object !== null && !Array.isArray(object)) {
       return { object: object as Record<string, unknown> };
     }

@@ -6,6 +6,8 @@
 import { PerdureError } from '../../contract/errors.js';
 import type { LocalUser } from '../principal.js';
 
+/** An image or a frame of a foreign page is asked for without an origin, and a stream that is left can cancel a run. */
+const FOREIGN_SITES = ['cross-site', 'same-site'];
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
 export function checkLocal(headers: Headers, origins: readonly string[]): LocalUser {
@@ -16,6 +18,9 @@ export function checkLocal(headers: Headers, origins: readonly string[]): LocalU
   const origin = headers.get('origin');
   if (origin !== null && origin !== `http://${host}` && !origins.includes(origin)) {
     throw new PerdureError('forbidden', 'pages of this origin may not call the gateway');
+  }
+  if (origin === null && FOREIGN_SITES.includes(headers.get('sec-fetch-site') ?? '')) {
+    throw new PerdureError('forbidden', 'pages of another origin may not call the gateway');
   }
   return { kind: 'local' };
 }

@@ -16,7 +16,8 @@ export function createRateLimit(
   now: () => number,
 ): (key: string) => void {
   const buckets = new Map<string, Bucket>();
-  const filled = ({ tokens, at }: Bucket) => Math.min(burst, tokens + ((now() - at) / 1_000) * rate);
+  // A clock that is set back must not take what a principal has.
+  const filled = ({ tokens, at }: Bucket) => Math.min(burst, tokens + (Math.max(0, now() - at) / 1_000) * rate);
 
   function sweep(): void {
     for (const [key, bucket] of buckets) if (filled(bucket) >= burst) buckets.delete(key);

@@ -1,6 +1,9 @@
 /** The body of a request, as JSON, never more of it than allowed. */
 import { PerdureError } from '../../contract/errors.js';
 
+/** No request of ours is nearly so deep; a JSON schema of a client tool may be, a little. */
+const DEEPEST = 200;
+
 /** Undefined where there is none. */
 export async function readBody(request: Request, limit: number): Promise<unknown> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit);
@@ -11,15 +14,31 @@ export async function readBody(request: Request, limit: number): Promise<unknown
     const given = type === '' ? 'no Content-Type' : 'another Content-Type than JSON';
     throw new PerdureError('unsupported_media_type', `the body came with ${given}`);
   }
+  const body = parse(bytes);
+  if (isDeeperThan(body, DEEPEST)) throw invalid(`is nested more than ${DEEPEST} levels deep`);
+  return body;
+}
+
+function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch (error) {
-    const message = 'is no JSON in UTF-8';
-    throw new PerdureError('invalid_request', `the body ${message}`, {
-      issues: [{ path: 'body', message }],
-      cause: error,
-    });
+    throw invalid('is no JSON in UTF-8', error);
   }
+}
+
+/** Level by level: what calls itself for each one, as all who read the body later do, runs out of stack. */
+function isDeeperThan(value: unknown, levels: number): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= levels; depth++) {
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+function invalid(message: string, cause?: unknown): PerdureError {
+  return new PerdureError('invalid_request', `the body ${message}`, { issues: [{ path: 'body', message }], cause });
 }
 
 /** A length that is promised may be missing or wrong, so what comes is counted. */

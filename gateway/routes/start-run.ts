@@ -29,7 +29,15 @@ export const startRun = defineRoute({
     },
     201: { description: 'The run was started.', schema: RunHandle },
   },
-  errors: ['unknown_agent', 'unknown_profile', 'forbidden', 'idempotency_conflict', 'input_too_large'],
+  errors: [
+    'unknown_agent',
+    'unknown_profile',
+    'forbidden',
+    'idempotency_conflict',
+    'run_exists',
+    'input_too_large',
+    'too_many_streams',
+  ],
   async handle({ tools, principal, request, search, query, body }) {
     const streams = wantsStream(query.stream, request.headers);
     const profile = chooseProfile(principal, query.profile);
@@ -39,7 +47,7 @@ export const startRun = defineRoute({
     const start = () => startOnce(tools, principal, { ...asked, ...(runId === undefined ? {} : { run_id: runId }) });
     if (streams) {
       let location = '';
-      const response = await openStream({ tools, principal, request, search, profile }, async () => {
+      const response = await openStream({ tools, principal, request, search, profile, known: runId }, async () => {
         const { handle } = await start();
         location = locationOf(handle.run_id);
         return handle.run_id;

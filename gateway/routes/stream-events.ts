@@ -1,11 +1,12 @@
 /** `GET /v1/runs/{run_id}/events`: the stream itself is made in `gateway/stream/`; here is who may open how many. */
 import { z } from 'zod';
 import type { ProfileName, StreamProfileInput } from '../../contract/profiles.js';
+import { checkMayCancel } from '../own-run.js';
 import { chooseProfile, principalKey } from '../principal.js';
 import type { Principal } from '../principal.js';
 import { defineRunRoute } from '../route.js';
 import type { RouteTools } from '../route.js';
-import { readRequest, streamRun } from '../stream/stream-run.js';
+import { checkAsked, streamRun } from '../stream/stream-run.js';
 
 export const STREAM_TYPES = ['application/x-ndjson', 'text/event-stream'];
 
@@ -36,7 +37,10 @@ export const streamEvents = defineRunRoute({
   errors: ['forbidden', 'too_many_streams'],
   handle({ tools, principal, request, search, query, run }) {
     const profile = chooseProfile(principal, query.profile);
-    return openStream({ tools, principal, request, search, profile }, () => Promise.resolve(run.run_id));
+    // To leave is then a cancel, and takes whoever may send one.
+    if (query.on_disconnect === 'cancel') checkMayCancel(principal, run.record);
+    const { run_id } = run;
+    return openStream({ tools, principal, request, search, profile, known: run_id }, () => Promise.resolve(run_id));
   },
 });
 
@@ -52,22 +56,25 @@ interface StreamCall {
   request: Request;
   search: URLSearchParams;
   profile: ProfileName | StreamProfileInput;
+  /** The run, where it may be there already. */
+  known: string | undefined;
 }
 
 /** What is asked is checked and the place is taken before the run is started: what cannot be shown is not begun. */
 export async function openStream(
-  { tools, principal, request, search, profile }: StreamCall,
+  { tools, principal, request, search, profile, known }: StreamCall,
   runIdOf: () => Promise<string>,
 ): Promise<Response> {
-  readRequest(search, request.headers);
+  checkAsked({ query: search, headers: request.headers, profile }, known);
   const release = tools.slots.take(principalKey(principal));
   const { signal } = request;
   try {
     signal.addEventListener('abort', release, { once: true });
     const runId = await runIdOf();
-    const { runs, streamFailed } = tools;
+    const { runs, streamFailed, isStopping } = tools;
     const response = await streamRun({
       runs,
+      isStopping,
       runId,
       query: search,
       headers: request.headers,

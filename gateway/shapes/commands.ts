@@ -3,8 +3,13 @@ import { z } from 'zod';
 import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../../contract/awaits.js';
 import { RunRequest } from '../../contract/run.js';
 
+/** Runs are found by it: Temporal's index takes 2,048 bytes. */
+const THREAD_ID_LENGTH = 500;
+
 /** What the runtime sets itself cannot be said from outside. */
-export const StartRequest = RunRequest.omit({ parent: true, signal_live: true });
+export const StartRequest = RunRequest.omit({ parent: true, signal_live: true }).extend({
+  thread_id: z.string().max(THREAD_ID_LENGTH, `must have at most ${THREAD_ID_LENGTH} characters`).optional(),
+});
 
 const text = z.string().min(1, 'must not be empty');
 const answered_by = z.string().exactOptional();

@@ -8,6 +8,7 @@ import type { Dialect } from '../../dialects/dialect.js';
 import { DIALECTS } from '../../dialects/index.js';
 import { createFrame } from './frame.js';
 import { findStart } from './find-start.js';
+import { readLineCursor } from './line-cursor.js';
 import { linesOf } from './lines-of.js';
 import { readOptions } from './read-options.js';
 import type { StreamRequest } from './read-options.js';
@@ -26,6 +27,8 @@ export interface StreamContext {
   profile: ProfileName | StreamProfileInput;
   now?: () => number;
   heartbeatMs?: number;
+  /** The gateway is going away itself: then no reader has left. */
+  isStopping?(): boolean;
   onOpen?(): void;
   onClose?(): void;
   /** For the log: why a stream was cut, or a run not canceled when its reader left. The reader cannot be told. */
@@ -66,7 +69,7 @@ export async function streamRun(context: StreamContext, dialects: Dialects = DIA
   });
 
   function left(): void {
-    if (!request.cancelOnDisconnect) return;
+    if (!request.cancelOnDisconnect || context.isStopping?.() === true) return;
     const note = 'the reader disconnected, and had asked for this';
     runs.cancel(runId, { reason: 'user_requested', note }).catch((error: unknown) => {
       // It ended by itself in the meantime.
@@ -82,8 +85,22 @@ export async function streamRun(context: StreamContext, dialects: Dialects = DIA
   return new Response(body.readable, { headers: responseHeaders(frame.contentType, tail) });
 }
 
-/** What cannot be told is refused; also before there is a run to tell of. */
-export function readRequest(query: URLSearchParams, headers: Headers, dialects: Dialects = DIALECTS) {
+/** What cannot be told is refused before there is a run to tell of. One that is yet to begin has nothing to resume. */
+export function checkAsked(
+  { query, headers, profile: given }: Pick<StreamContext, 'query' | 'headers' | 'profile'>,
+  runId: string | undefined,
+): void {
+  const { request } = readRequest(query, headers);
+  const { from } = request;
+  const { children } = profileOf(given, request);
+  if (runId === undefined && ('cursor' in from || from.seq > 0)) {
+    const why = 'the run begins with this request, so its stream begins at 0';
+    throw new PerdureError('invalid_request', `from: ${why}`, { issues: [{ path: 'from', message: why }] });
+  }
+  if (runId !== undefined && 'cursor' in from) readLineCursor(from.cursor, runId, children === 'flattened');
+}
+
+function readRequest(query: URLSearchParams, headers: Headers, dialects: Dialects = DIALECTS) {
   const request = readOptions(query, headers);
   return { request, dialect: dialectOf(dialects, request.dialect) };
 }

@@ -4,8 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Client, Connection } from '@temporalio/client';
 import { createClient } from '../../client/index.js';
+import type { Runs } from '../../client/index.js';
 import { workerPolls } from '../../client/worker-polls.js';
+import { DEFAULT_LIMITS } from '../../gateway/limits/gateway-limits.js';
 import type { GatewayLimits } from '../../gateway/limits/gateway-limits.js';
+import { createRateLimit } from '../../gateway/limits/rate-limit.js';
 import { createLog } from '../../gateway/log.js';
 import { serveGateway } from '../../gateway/serve-gateway.js';
 import { script } from '../support/test-agents.js';
@@ -110,6 +113,19 @@ describe('a request', () => {
   });
 });
 
+describe('the rate limit', () => {
+  it('takes nothing from anybody when the clock is set back', () => {
+    let now = 1_000_000;
+    const spend = createRateLimit({ ...DEFAULT_LIMITS, requests_per_second: 1, request_burst: 2 }, () => now);
+    spend('ann');
+    now -= 3_600_000;
+    spend('ann');
+    expect(() => spend('ann')).toThrow(/at once/);
+    now += 1_000;
+    spend('ann');
+  });
+});
+
 describe('open streams', () => {
   it('are counted per principal, and free again when they end or the client goes', async () => {
     const gateway = await served({ open_streams: 2 });
@@ -178,6 +194,8 @@ describe('pages of other origins', () => {
     expect(await ask(`host: localhost:${port}\r\norigin: https://evil.example`)).toContain('"forbidden"');
     expect(await ask(`host: localhost:${port}\r\norigin: null`)).toContain('"forbidden"');
     expect(await ask(`host: evil.example:${port}`)).toContain('"forbidden"');
+    expect(await ask(`host: localhost:${port}\r\nsec-fetch-site: cross-site`)).toContain('"forbidden"');
+    expect(await ask(`host: localhost:${port}\r\nsec-fetch-site: none`)).toContain('"unknown_run"');
     expect(await ask(`host: localhost.evil.example`)).toContain('"forbidden"');
   });
 });
@@ -291,6 +309,39 @@ describe('stopping', () => {
     expect(text).not.toContain('run_completed');
     await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow();
     expect((await world.client.runs.get(runId)).status).toBe('running');
+  });
+
+  it('cancels no run of a reader who had asked for that and did not leave', async () => {
+    const asked: string[] = [];
+    const cancel = (runId: string) => Promise.resolve(void asked.push(runId));
+    let over = 0;
+    const stream: Runs['stream'] = (...of) => {
+      const opened = world.client.runs.stream(...of);
+      const end = opened.return!.bind(opened);
+      return Object.assign(opened, { return: () => end().finally(() => (over += 1)) });
+    };
+    const runs = { ...world.client.runs, cancel, stream };
+    const gateway = await serveFor(world, orgs.auth, { stopGraceMs: 100, runs });
+    const { run_id } = await world.client.runs.start({
+      agent_id: 'test.node',
+      input: script([{ text: 'and so on', hang: true }]),
+      org_id: orgs.acme,
+      created_by: 'ann',
+    });
+    onTestFinished(() => world.client.runs.cancel(run_id));
+    const opened = (signal?: AbortSignal) =>
+      fetch(`${gateway.url}${runPath(run_id, '/events?on_disconnect=cancel')}`, {
+        headers: { authorization: `Bearer ${orgs.ann}` },
+        ...(signal === undefined ? {} : { signal }),
+      });
+    const staying = (await opened()).text();
+    const leaving = new AbortController();
+    await opened(leaving.signal);
+    leaving.abort();
+    await until(() => asked.length === 1, 'the cancel of the one who left');
+    await Promise.all([gateway.stop(), expect(staying).rejects.toThrow()]);
+    await until(() => over === 2, 'the end of both streams');
+    expect(asked).toEqual([run_id]);
   });
 
   it('does not wait for ever for somebody who does not read', async () => {

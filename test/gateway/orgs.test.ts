@@ -172,6 +172,19 @@ describe('within an org', () => {
     }
   });
 
+  it('who may not cancel a run cannot have it canceled by leaving it', async () => {
+    const runId = await start([{ text: 'and so on', hang: true }]);
+    expect(code(await bob!.get(runPath(runId, '/events?on_disconnect=cancel')))).toEqual([403, 'forbidden']);
+    expect((await ann!.get(runPath(runId))).body).toMatchObject({ status: 'running' });
+    const leaving = new AbortController();
+    await fetch(`${gateway.url}${runPath(runId, '/events?on_disconnect=cancel')}`, {
+      headers: { authorization: `Bearer ${orgs.ann}` },
+      signal: leaving.signal,
+    });
+    leaving.abort();
+    expect((await world.logOf(runId)).at(-1)).toMatchObject({ status: 'canceled' });
+  });
+
   it('metrics are for admins', async () => {
     expect(code(await ann!.get('/metrics'))).toEqual([403, 'forbidden']);
     expect((await ada!.get('/metrics')).text).not.toContain(orgs.acme);

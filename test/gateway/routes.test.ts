@@ -121,10 +121,31 @@ describe('POST /v1/runs', () => {
   it('starts no run where the stream is refused', async () => {
     const before = await world.client.runs.list({ thread_id: 'refused' });
     isError(await me.post('/v1/runs?stream=true&profile=nobody', { ...hello, thread_id: 'refused' }), 403, 'forbidden');
+    for (const [search, own, headers] of [
+      ['&from=5', {}, {}],
+      ['&from=3.0', {}, {}],
+      ['&from=garbage', { run_id: `own-${randomUUID()}` }, {}],
+      ['', {}, { 'last-event-id': '3.0' }],
+    ] as const) {
+      const body = { ...hello, ...own, thread_id: 'refused' };
+      isError(await me.post(`/v1/runs?stream=true${search}`, body, headers), 400, 'invalid_request');
+    }
     expect(before.runs).toEqual([]);
     await start([{ text: 'a later one' }], { thread_id: 'marker' });
     await until(async () => (await world.client.runs.list({ thread_id: 'marker' })).runs.length === 1, 'the marker');
     expect((await world.client.runs.list({ thread_id: 'refused' })).runs).toEqual([]);
+  });
+});
+
+describe('a body', () => {
+  it('that is nested without end, or a thread id that no index takes, is the caller’s mistake', async () => {
+    const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+    const nested = await me.post('/v1/runs', { ...hello, metadata: { deep: deep(2_000) } });
+    expect(isError(nested, 400, 'invalid_request').message).toContain('nested');
+    expect((await me.post('/v1/runs', { ...hello, metadata: { deep: deep(100) } })).status).toBe(201);
+    const long = await me.post('/v1/runs', { ...hello, thread_id: 'ü'.repeat(1_025) });
+    expect(isError(long, 400, 'invalid_request').message).toContain('thread_id');
+    expect((await me.post('/v1/runs', { ...hello, thread_id: 'ü'.repeat(500) })).status).toBe(201);
   });
 });
 

@@ -239,6 +239,20 @@ describe('a stream over HTTP that is disturbed', () => {
     expect(tokens).toEqual(['Bearer secret', 'Bearer secret']);
   });
 
+  it('who comes back with too many others waits and goes on; who comes first is refused', async () => {
+    const tooMany = (code: string) => status(429, { 'retry-after': '0' }, JSON.stringify({ error: { code } }));
+    const { url } = await serverOf(
+      cut(envelope(0)),
+      tooMany('rate_limited'),
+      tooMany('too_many_streams'),
+      status(429, {}, '<html>'),
+      cleanEnd(envelope(1), end),
+    );
+    expect(await read(url)).toMatchObject([{ seq: 0 }, { seq: 1 }]);
+    const refusing = await serverOf(tooMany('too_many_streams'));
+    await expect(read(refusing.url)).rejects.toMatchObject({ code: 'too_many_streams' });
+  });
+
   it('tells warnings, and an end in the engine that its dialect had no words for', async () => {
     const warning = '{"perdure":"warning","run_id":"r","message":"hm"}\n';
     const ended = '{"perdure":"end","reason":"timed_out","message":"m","run_id":"r","cursor":"0.end"}\n';

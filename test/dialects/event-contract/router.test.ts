@@ -61,6 +61,19 @@ describe('content', () => {
     ]);
   });
 
+  it('of the old kind takes not much longer for one long word than for many short ones', () => {
+    const fastest = (inside: string) => {
+      const times = Array.from({ length: 3 }, () => {
+        const began = performance.now();
+        expect(routed(content(`StatusEvent(${inside})`))).toMatchObject([{ to: 'web_status', message: inside }]);
+        return performance.now() - began;
+      });
+      return Math.min(...times);
+    };
+    // Read again from each of its letters, the word takes a thousand times as long.
+    expect(fastest('a'.repeat(40_000)) / fastest('a '.repeat(20_000))).toBeLessThan(50);
+  });
+
   it.each([
     '📖 Scratchpad read.',
     ' ✏️ Updating scratchpad...\n',
@@ -169,6 +182,9 @@ describe('lines', () => {
       { to: 'broken', count: 4, reason: 'a content has no run_id' },
       { to: 'broken', count: 5, reason: 'it has no type' },
     ]);
+    const marked = '\ufeff{"type":"content","run_id":"r","content":"behind a mark"}\n';
+    expect(router.push(marked)).toEqual([{ to: 'chat', run_id: 'r', text: 'behind a mark' }]);
+    expect(createRouter().push(Buffer.from(marked))).toEqual([{ to: 'chat', run_id: 'r', text: 'behind a mark' }]);
     router.push('{"type":"content","run_id":"r","content":"the last"}');
     expect(router.end()).toEqual([{ to: 'chat', run_id: 'r', text: 'the last' }]);
   });

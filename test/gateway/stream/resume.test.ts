@@ -194,12 +194,16 @@ describe('the stream of a tree', () => {
     const query = 'children=flattened&envelope=true';
     const [line] = jsonLines((await read(at(place, one, query))).text);
     const cursor = String(line?.['cursor']);
+    /** Of an event that comes before the first: a log would be read for it to its end. */
+    const before = (run_id: string) =>
+      Buffer.from(JSON.stringify({ version: 1, run_id, flattened: true, open: [['', -5]] })).toString('base64url');
     const refusals = [
       await read(at(place, other, `${query}&from=${cursor}`)),
       await read(at(place, one, `children=linked&from=${cursor}`)),
       await read(at(place, one, `${query}&from=${cursor.slice(3)}`)),
       await read(at(place, one, `${query}&from=${cursor}x.y`)),
+      await read(at(place, one, `${query}&from=${before(one)}.end`)),
     ];
-    expect(refusals.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+    expect(refusals.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
   });
 });
