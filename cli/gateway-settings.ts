@@ -81,6 +81,7 @@ const LIMIT_VARIABLES: Record<keyof GatewayLimits, string> = {
   header_timeout_ms: 'PERDURE_HEADER_TIMEOUT_MS',
   request_timeout_ms: 'PERDURE_REQUEST_TIMEOUT_MS',
   open_streams: 'PERDURE_MAX_OPEN_STREAMS',
+  recheck_ms: 'PERDURE_RECHECK_MS',
   requests_per_second: 'PERDURE_REQUESTS_PER_SECOND',
   request_burst: 'PERDURE_REQUEST_BURST',
 };

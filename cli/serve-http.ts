@@ -1,5 +1,5 @@
 /** The gateway on its port, over a client that is connected. */
-import { workerPolls } from '../client/worker-polls.js';
+import { sharedWorkerPolls } from '../client/worker-polls.js';
 import type { Auth } from '../gateway/auth/authenticate.js';
 import type { Logger } from '../gateway/log.js';
 import { serveGateway } from '../gateway/serve-gateway.js';
@@ -28,7 +28,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningGateway> {
   try {
     return await serveGateway({
       runs: client.runs,
-      workerPolls: () => workerPolls(temporal, taskQueue),
+      workerPolls: sharedWorkerPolls(temporal, taskQueue),
       catalog: catalogOf(registry),
       ...settings,
       log,

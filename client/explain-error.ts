@@ -2,6 +2,9 @@
 import { WorkflowNotFoundError, isGrpcServiceError } from '@temporalio/client';
 import { isPerdureError, PerdureError } from '../contract/errors.js';
 
+/** grpc.status.INVALID_ARGUMENT */
+const INVALID_ARGUMENT = 3;
+
 export function explain(error: unknown, runId: string): Error {
   if (isPerdureError(error)) return error;
   if (error instanceof WorkflowNotFoundError) {
@@ -24,6 +27,12 @@ export function unknownRun(runId: string, cause?: unknown): PerdureError {
 /** Undefined where the server did answer. */
 export function unreachable(error: unknown, about: string): PerdureError | undefined {
   if (!isGrpcServiceError(error) && !(error instanceof Error && error.name === 'ServiceError')) return undefined;
+  const cause = isGrpcServiceError(error) ? error : error.cause;
+  if (isGrpcServiceError(cause) && cause.code === INVALID_ARGUMENT) {
+    return new PerdureError('invalid_request', `the Temporal server refuses it ${about}: ${cause.details}`, {
+      cause: error,
+    });
+  }
   const what = `the Temporal server or its workers gave no answer ${about}: ${(error as Error).message}`;
   return new PerdureError('server_unreachable', what, { cause: error });
 }

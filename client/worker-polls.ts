@@ -5,6 +5,7 @@ import { TASK_QUEUE } from '../contract/names.js';
 /** A worker's poll lasts a minute at most; the server lists pollers for minutes after they are gone. */
 const FRESH_MS = 75_000;
 const DEADLINE_MS = 3_000;
+const SHARED_MS = 1_000;
 /** temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW */
 const WORKFLOW_QUEUE = 1;
 
@@ -18,4 +19,19 @@ export async function workerPolls(client: Client, taskQueue = TASK_QUEUE, now = 
     }),
   );
   return pollers.some((poller) => now - Number(poller.lastAccessTime?.seconds ?? 0) * 1_000 < FRESH_MS);
+}
+
+/** For many who ask: one answer for a second. */
+export function sharedWorkerPolls(
+  client: Client,
+  taskQueue: string | undefined,
+  now = Date.now,
+): () => Promise<boolean> {
+  let asked: { at: number; answer: Promise<boolean> } | undefined;
+  return () => {
+    if (asked === undefined || now() - asked.at >= SHARED_MS || now() < asked.at) {
+      asked = { at: now(), answer: workerPolls(client, taskQueue, now()) };
+    }
+    return asked.answer;
+  };
 }

@@ -6,6 +6,7 @@ import type { Runs } from '../client/index.js';
 import { PerdureError } from '../contract/errors.js';
 import { authenticate } from './auth/authenticate.js';
 import type { Auth } from './auth/authenticate.js';
+import { watchCredential } from './auth/watch-credential.js';
 import { errorResponse, errorStatus, forCaller } from './error-response.js';
 import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
 import type { GatewayLimits } from './limits/gateway-limits.js';
@@ -48,6 +49,7 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
     runs,
     catalog,
     slots: createStreamSlots(limits.open_streams, metrics.streams),
+    whenRevoked: (headers, cut) => watchCredential(() => authenticate(auth, headers, origins), limits.recheck_ms, cut),
     workerPolls: () => options.workerPolls(),
     isStopping: () => options.isStopping?.() ?? false,
     streamFailed: (run_id, err) => log.error({ run_id, err }, 'stream failed'),

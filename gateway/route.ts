@@ -13,6 +13,8 @@ export interface RouteTools {
   runs: Runs;
   catalog: Catalog;
   slots: StreamSlots;
+  /** Calls back once the credential of a request is good no more; until it is told to stop. */
+  whenRevoked(headers: Headers, cut: (error: unknown) => void): () => void;
   /** Whether a worker polls the task queue; rejects where the server gives no answer. */
   workerPolls(): Promise<boolean>;
   isStopping: () => boolean;

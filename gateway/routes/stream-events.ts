@@ -66,15 +66,22 @@ export async function openStream(
   runIdOf: () => Promise<string>,
 ): Promise<Response> {
   checkAsked({ query: search, headers: request.headers, profile }, known);
-  const release = tools.slots.take(principalKey(principal));
-  const { signal } = request;
+  const free = tools.slots.take(principalKey(principal));
+  const revoked = new AbortController();
+  const stopWatching = tools.whenRevoked(request.headers, (error) => revoked.abort(error));
+  const release = () => {
+    stopWatching();
+    free();
+  };
+  const signal = AbortSignal.any([request.signal, revoked.signal]);
   try {
     signal.addEventListener('abort', release, { once: true });
     const runId = await runIdOf();
     const { runs, streamFailed, isStopping } = tools;
     const response = await streamRun({
       runs,
-      isStopping,
+      // Whoever is cut has not left.
+      isStopping: () => isStopping() || revoked.signal.aborted,
       runId,
       query: search,
       headers: request.headers,

@@ -59,6 +59,34 @@ async function hanging(): Promise<string> {
   return run_id;
 }
 
+describe('a stream whose key is revoked', () => {
+  it('is cut as an early end, and leaves its run alone, whatever was asked for', async () => {
+    const gateway = await served({ recheck_ms: 50 });
+    const { key, id } = await orgs.keys.create({
+      org_id: orgs.acme,
+      user_id: 'eva',
+      role: 'admin',
+      profiles: ['user_chat'],
+    });
+    const runId = await hanging();
+    const response = await fetch(`${gateway.url}${runPath(runId, '/events?on_disconnect=cancel')}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(response.status).toBe(200);
+    const reading = readRest(response.body!.getReader());
+    const other = await fetch(`${gateway.url}${runPath(runId, '/events')}`, {
+      headers: { authorization: `Bearer ${orgs.ann}` },
+    });
+    expect(await orgs.keys.revoke(id)).toBe(true);
+    expect(await reading).not.toContain('"perdure":"end"');
+    const { phase, cancellation } = await world.client.runs.get(runId);
+    expect([phase, cancellation]).toEqual(['planning', undefined]);
+    // Nobody else notices.
+    const { value } = await other.body!.getReader().read();
+    expect(value?.length).toBeGreaterThan(0);
+  });
+});
+
 describe('a request', () => {
   it('whose body is too large is refused, also where its length was not said', async () => {
     const gateway = await served({ body_bytes: 1_000 });

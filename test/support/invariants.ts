@@ -100,8 +100,8 @@ function textsMatchTheirDeltas(seen: readonly StreamEvent[], joined: 'early' | '
     const joinedAfter = joined === 'late' && parts.length === 0;
     if (!dropped && !joinedAfter && end.text !== '') expect(parts.map((part) => part.text).join('')).toBe(end.text);
     const indexes = parts.map((part) => part.index);
-    if (joined === 'early') expect(indexes).toEqual(parts.map((_, index) => index));
-    else expect(indexes).toEqual([...new Set(indexes)].sort((a, b) => a - b));
+    // One chunk can hold several: what came before the reader's feed had read the log is given as one.
+    expect(indexes).toEqual([...new Set(indexes)].sort((a, b) => a - b));
   }
   for (const delta of deltas) {
     const closed = closing.some(
