@@ -4,7 +4,7 @@ import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../
 import { RunRequest } from '../../contract/run.js';
 
 /** What the runtime sets itself cannot be said from outside. */
-export const StartRequest = RunRequest.omit({ parent: true, signal_live: true });
+export const StartRequest = RunRequest.omit({ parent: true, thread: true, signal_live: true });
 
 const text = z.string().min(1, 'must not be empty');
 const answered_by = z.string().exactOptional();
