@@ -3,9 +3,6 @@
  * out (`null`, not left away), so that a reader needs to know only one form.
  */
 import { z } from 'zod';
-import { ClientToolSpec } from './tools.js';
-
-export { ClientToolSpec };
 
 export const AgentRole = z.enum(['user', 'assistant', 'roboto']);
 export type AgentRole = z.infer<typeof AgentRole>;

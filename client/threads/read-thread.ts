@@ -10,6 +10,7 @@ import type { AgentMessage } from '../../contract/thread-records.js';
 import { unreachable } from '../explain-error.js';
 
 const QUERY_DEADLINE_MS = 5_000;
+const MOST_READS = 10;
 
 export interface StoredThread {
   header: ThreadHeader;
@@ -32,7 +33,7 @@ export async function readThread(client: Client, threadId: string, from: number)
     return last;
   };
   try {
-    for (;;) {
+    for (let n = 1; ; n++) {
       counters = new Set();
       const messages: AgentMessage[] = [];
       for await (const { text } of readPages(read, from)) messages.push(JSON.parse(text) as AgentMessage);
@@ -41,6 +42,8 @@ export async function readThread(client: Client, threadId: string, from: number)
       if (header.deleted) throw unknownThread(threadId);
       // It changed between two pages: what was read first may belong to another moment than the header.
       if (counters.size === 1) return { header, from, messages, tail };
+      if (n >= MOST_READS)
+        throw new PerdureError('server_unreachable', `thread ${threadId} changed during each of ${n} readings`);
     }
   } catch (error) {
     throw explainThread(error, threadId);

@@ -27,8 +27,8 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
 
   function open(threadId: string, runId: string): TurnView & { close(): void } {
     const turn = beginTurnMessages(threadId);
-    const live = createLiveText();
-    const events = stream(runId);
+    let live = createLiveText();
+    let events: RunStream | undefined;
     let next = 0;
     let idle: NodeJS.Timeout | undefined;
     let isRead = false;
@@ -51,18 +51,28 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
     const close = () => {
       clearTimeout(idle);
       views.delete(runId);
-      void events.return?.();
+      void events?.return?.();
     };
-    // A stream that ends early ends with a mark; what it did not bring is read.
-    void (async () => {
-      for await (const event of events) take(event);
-    })().catch(close);
+    const listen = async (opened: RunStream) => {
+      live = createLiveText();
+      for await (const event of opened) {
+        take(event);
+        if (event.type === 'run_completed') return;
+      }
+      // It ended early, as where the run is not there yet: whoever asks next listens again.
+      events = undefined;
+      isRead = false;
+    };
 
     return {
       close,
       async messages(toolUses) {
         clearTimeout(idle);
         idle = setTimeout(close, KEPT_MS).unref();
+        if (events === undefined) {
+          events = stream(runId);
+          void listen(events).catch(close);
+        }
         if (!isRead || !hasAll(turn.messages, toolUses)) await catchUp();
         return withLiveText(turn, live.text());
       },
