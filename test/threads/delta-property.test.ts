@@ -30,6 +30,8 @@ interface Life extends ThreadFields {
   changed: ThreadView['changed'];
   stored: AgentMessage[];
   turn: AgentMessage[] | undefined;
+  /** Something that was shown did not last. */
+  torn: boolean;
 }
 
 const created = '2026-03-01T10:00:00.000Z';
@@ -58,6 +60,7 @@ function current(turn: AgentMessage[], role: 'assistant' | 'roboto'): AgentMessa
 
 function live(life: Life, { do: what, text: said = '' }: Edit): void {
   const { turn } = life;
+  if (what === 'retract' || what === 'lose') life.torn = true;
   if (what === 'rename') {
     life.title = `${life.title ?? ''}${said}`;
     change(life, 'title');
@@ -123,6 +126,8 @@ function poll(life: Life, held: Held, behind = 0): Held {
     deltaSince(viewOf(life, position.sent?.index ?? 0, behind), position) ??
     deltaSince(viewOf(life, 0, behind), position);
   if (found === undefined) throw new Error('there is always a delta from the whole thread');
+  // A reader that only appends, as the published client does, is right as long as nothing was taken back.
+  if (!life.torn) expect(found.delta.replaces_from).toBeUndefined();
   const indices = Object.keys(found.delta.messages_by_idx).map(Number);
   const known = held.messages.slice(0, found.delta.replaces_from).length;
   // No gap: the first is known or the next, and each follows the one before it.
@@ -143,6 +148,7 @@ it(`deltas from any token onward give the record (PERDURE_SEED=${SEED})`, () => 
         changed: { status: 1, title: 1, goals: 1 },
         stored: [],
         turn: undefined,
+        torn: false,
       };
       const readers = [holdAll(life)];
       for (const { edit: news, polls, behind } of steps) {

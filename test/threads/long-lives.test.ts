@@ -1,4 +1,5 @@
 /** Threads that live long: continue-as-new between turns, prefixes that another worker reads, killed workers. */
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { call, script } from '../support/test-agents.js';
 import { createWorld, until } from '../support/world.js';
@@ -41,6 +42,30 @@ describe('a thread', () => {
     expect((await handle.describe()).runId).not.toBe(first);
     await reader.poll();
     expect(reader.held().messages).toEqual(record.messages);
+  });
+
+  it('carries a record that is larger than a payload may be', async () => {
+    const world = await makeWorld(threadConfig({ continue_as_new_after_events: 30 }));
+    const { threads } = world.client;
+    const big = call('outputs.big', { bytes: 60_000, ran: join(world.server.dataDir, 'ran') });
+    const turns = Array.from({ length: 6 }, (_, n) => [{ tool_calls: [big, big] }, { text: `Answer ${n + 1}.` }]);
+    const { thread_id } = await threads.start({ agent_id: 'test.agent', messages: [script(turns.flat())] });
+    for (let n = 2; n <= 6; n++) {
+      await settled(threads, thread_id);
+      await threads.send(thread_id, { message: `question ${n}` });
+    }
+    const record = await settled(threads, thread_id);
+    expect(told(record).at(-1)).toBe('assistant completed: Answer 6.');
+    expect(JSON.stringify(record).length).toBeGreaterThan(720_000);
+    const results = record.messages.flatMap(({ role, content }) => (role === 'roboto' ? content : []));
+    expect(results.map((result) => JSON.stringify(result).length > 60_000)).toEqual(
+      Array.from({ length: 12 }, () => true),
+    );
+    const history = await world.temporal.workflow.getHandle(thread_id).fetchHistory();
+    const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    expect(started?.continuedExecutionRunId).toBeTruthy();
+    const bytes = (started?.input?.payloads ?? []).reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
+    expect(bytes).toBeLessThan(20_000);
   });
 
   it('costs as much history in a late turn as in an early one', async () => {

@@ -26,12 +26,9 @@ const THEIR_TURN: readonly AgentThreadStatus[] = ['user_turn', 'goals_failed', '
 
 /** Until the agent has nothing more to do by itself. */
 export async function settled(threads: Threads, threadId: string): Promise<AgentThreadRecord> {
-  let record = await threads.get(threadId);
-  await until(async () => {
-    record = await threads.get(threadId);
-    return THEIR_TURN.includes(record.status);
-  }, `thread ${threadId} to be somebody else's turn`);
-  return record;
+  const isTheirs = async () => THEIR_TURN.includes((await threads.header(threadId)).status);
+  await until(isTheirs, `thread ${threadId} to be somebody else's turn`);
+  return threads.get(threadId);
 }
 
 /** The messages in a few words each. */
