@@ -50,6 +50,18 @@ export async function readThread(client: Client, threadId: string, from: number)
   }
 }
 
+/** Throws `unknown_thread` where the workflow is closed. */
+export async function checkRuns(client: Client, threadId: string): Promise<void> {
+  try {
+    const { status } = await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () =>
+      client.workflow.getHandle(threadId).describe(),
+    );
+    if (status.name !== 'RUNNING') throw unknownThread(threadId);
+  } catch (error) {
+    throw explainThread(error, threadId);
+  }
+}
+
 export function unknownThread(threadId: string, cause?: unknown): PerdureError {
   return new PerdureError('unknown_thread', `there is no thread "${threadId}"`, { cause });
 }

@@ -22,7 +22,7 @@ import type { AgentThreadDelta, AgentThreadRecord } from '../../contract/thread-
 import { checkSendMessage, checkThreadRequest } from '../../contract/thread-request.js';
 import type { SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
 import { readToken, writeToken } from './continuation-token.js';
-import { explainThread, readThread } from './read-thread.js';
+import { checkRuns, explainThread, readThread } from './read-thread.js';
 import { startThread } from './start-thread.js';
 import type { createTurnViews } from './turn-view.js';
 
@@ -85,7 +85,10 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
     const { header, tail } = stored;
     const { run_id } = header.turn ?? {};
     const pending = header.pending.filter((use) => use.run_id === run_id).map((use) => use.tool_use_id);
-    const turn = run_id === undefined ? [] : await turns.of(threadId, run_id).messages(pending);
+    const turn = run_id === undefined ? undefined : turns.of(threadId, run_id);
+    const shown = (await turn?.messages(pending)) ?? [];
+    // A thread that the engine ended answers queries as if it would go on; where it should move, it is looked at.
+    if (!header.ready || turn?.isOver() === true) await checkRuns(client, threadId);
     const from = Math.min(first, tail);
     const { status, title, goals, counter, changed } = header;
     return {
@@ -97,7 +100,7 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       changed,
       from,
       stored: tail,
-      messages: [...stored.messages, ...turn],
+      messages: [...stored.messages, ...shown],
       open: run_id !== undefined,
     };
   }

@@ -15,6 +15,8 @@ const KEPT_MS = 15_000;
 export interface TurnView {
   /** With all of these tool uses in them: whoever is asked for results must see what for. */
   messages(toolUses: readonly string[]): Promise<AgentMessage[]>;
+  /** Its run has ended: the thread is about to take what it said. */
+  isOver(): boolean;
 }
 
 interface TurnViewsOptions {
@@ -32,12 +34,14 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
     let next = 0;
     let idle: NodeJS.Timeout | undefined;
     let isRead = false;
+    let isOver = false;
 
     const take = (event: StreamEvent) => {
       live.take(event);
       if (!('seq' in event) || event.seq !== next) return;
       next += 1;
       foldTurn(turn, event);
+      if (event.type === 'run_completed') isOver = true;
     };
     const catchUp = async () => {
       try {
@@ -66,6 +70,7 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
 
     return {
       close,
+      isOver: () => isOver,
       async messages(toolUses) {
         clearTimeout(idle);
         idle = setTimeout(close, KEPT_MS).unref();

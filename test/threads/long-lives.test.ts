@@ -44,7 +44,7 @@ describe('a thread', () => {
     expect(reader.held().messages).toEqual(record.messages);
   });
 
-  it('carries a record that is larger than a payload may be', async () => {
+  it('carries a record that is larger than a payload may be', { timeout: 120_000 }, async () => {
     const world = await makeWorld(threadConfig({ continue_as_new_after_events: 30 }));
     const { threads } = world.client;
     const big = call('outputs.big', { bytes: 60_000, ran: join(world.server.dataDir, 'ran') });

@@ -193,6 +193,20 @@ describe('a thread', () => {
     await expect(threads.rename(thread_id, ' ')).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
+  it('that was terminated in the middle of a turn is not read as one that is about to answer', async () => {
+    const { threads } = world.client;
+    const { thread_id } = await start([{ text: ['well'], hang: true }]);
+    for await (const event of world.client.runs.stream(`${thread_id}/turn_1`)) if (event.type === 'text_chunk') break;
+    await world.temporal.workflow.getHandle(thread_id).terminate('for the test');
+    expect((await world.logOf(`${thread_id}/turn_1`)).at(-1)).toMatchObject({ status: 'canceled' });
+    const isGone = () =>
+      threads.get(thread_id).then(
+        () => false,
+        (error: { code?: string }) => error.code === 'unknown_thread',
+      );
+    await until(isGone, 'the thread to be read as gone');
+  });
+
   it('that is deleted ends its turn, is gone, and takes nothing more', async () => {
     const { threads } = world.client;
     const { thread_id } = await start([{ text: ['well'], hang: true }]);
