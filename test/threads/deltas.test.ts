@@ -26,7 +26,7 @@ async function pollToTheEnd(reader: ReturnType<typeof follow>, everyMs: number) 
   return deltas;
 }
 
-it('two readers with tokens of their own, one of them in another process, put the same thread together', async () => {
+it('two readers with tokens of their own, one of them without the worker’s channel, put the same thread together', async () => {
   // Without the worker's channel, as a gateway of its own would be: live text comes by signal.
   const other = await connectClient(world.server);
   try {
@@ -64,7 +64,7 @@ it('two readers with tokens of their own, one of them in another process, put th
   }
 });
 
-it('a reader goes on in another process with the token of the first', async () => {
+it('a reader goes on at another client, without the worker’s channel, with the token of the first', async () => {
   const begun = await start([{ text: 'Words that come one by one, some here and some there.', delay_ms: 60 }]);
   const { threads } = world.client;
   const first = follow(threads, begun);
