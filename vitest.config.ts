@@ -17,7 +17,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'cache-of-one',
-          include: ['test/workflows/{phases,caps,cancel,failures}.test.ts', 'test/client/streams.test.ts'],
+          include: [
+            'test/workflows/{phases,caps,cancel,failures}.test.ts',
+            'test/client/streams.test.ts',
+            'test/threads/turns.test.ts',
+          ],
           globalSetup: ['test/global-setup.ts'],
           env: { PERDURE_TEST_WORKFLOW_CACHE: '1' },
         },

@@ -19,6 +19,7 @@ import { isCancelRequested, startHeartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import type { LiveDependencies } from './live-line.js';
 import { InvalidCall, parseArguments } from './parse-arguments.js';
+import { achieveTool } from './pin-goals.js';
 import { readOutputSpec, readOutputTool } from './read-output.js';
 import { toToolOutput } from './tool-output.js';
 import type { ToolOutput } from './tool-output.js';
@@ -126,7 +127,8 @@ async function execute(
 }
 
 function find(registry: Registry, toolId: string): RegisteredTool | undefined {
-  return toolId === READ_OUTPUT_TOOL ? { tool: readOutputTool, spec: readOutputSpec } : registry.tools.get(toolId);
+  if (toolId === READ_OUTPUT_TOOL) return { tool: readOutputTool, spec: readOutputSpec };
+  return registry.tools.get(toolId) ?? achieveTool(registry, toolId);
 }
 
 async function checkOutput(known: RegisteredTool, value: unknown): Promise<Parameters<typeof toToolOutput>[0]> {

@@ -1,8 +1,10 @@
 /**
- * The conversation before a model call's new messages: from the worker's memory, or by query from the workflow.
+ * The conversation before a model call's new messages: from the worker's memory, or by query from the workflow. Of a
+ * turn, the first part of it is its thread's, and is read from there.
  *
  * C1  What is used always matches the digest that the workflow gave: a stale or foreign entry is a miss.
  * C2  Reading by query leaves no trace in history.
+ * C3  Of a thread that was read before, only what is new is read.
  */
 import type { Context } from '@temporalio/activity';
 import type { CallModelInput } from '../contract/activities.js';
@@ -13,6 +15,8 @@ import type { BaseMessage } from '../contract/messages.js';
 import { READ_CONTEXT } from '../contract/names.js';
 import { readPages } from '../contract/pages.js';
 import type { Page, PageRequest } from '../contract/pages.js';
+import { withRetries } from './query-retries.js';
+import { createThreadPrefixes } from './thread-prefixes.js';
 
 export interface ModelContext {
   spec: AgentSpec;
@@ -33,6 +37,7 @@ interface Entry extends ModelContext {
 
 export function createContextCache(maxRuns: number): ContextCache {
   const entries = new Map<string, Entry>();
+  const threads = createThreadPrefixes(maxRuns);
   const keep = (runId: string, entry: Entry) => {
     entries.delete(runId);
     if (maxRuns > 0) entries.set(runId, entry);
@@ -45,13 +50,27 @@ export function createContextCache(maxRuns: number): ContextCache {
     async load(input, context) {
       const { run_id } = input.run;
       const known = entries.get(run_id);
-      const base = known !== undefined && matches(known, input) ? known : await fetchContext(input, context);
+      const base = known !== undefined && matches(known, input) ? known : await fetchContext(known, input, context);
       const messages = [...base.messages, ...input.new_messages];
       const digest = extendAll(input.prefix.digest, input.new_messages);
       keep(run_id, { spec: base.spec, spec_digest: input.spec_digest, messages, digest });
       return { spec: base.spec, messages };
     },
   };
+
+  async function fetchContext(
+    known: Entry | undefined,
+    input: CallModelInput,
+    context: Context,
+  ): Promise<ModelContext> {
+    const { thread } = input;
+    const before = thread === undefined ? [] : await threads.load(thread, context);
+    const isFirst = thread !== undefined && input.prefix.length === thread.length;
+    // Primed when the run was resolved: its own conversation begins now.
+    if (isFirst && known?.spec_digest === input.spec_digest && input.prefix.digest === thread.digest)
+      return { spec: known.spec, messages: before };
+    return fetchRun(input, before, context);
+  }
 }
 
 function matches(entry: Entry, input: CallModelInput): boolean {
@@ -62,14 +81,14 @@ function matches(entry: Entry, input: CallModelInput): boolean {
   );
 }
 
-async function fetchContext(input: CallModelInput, context: Context): Promise<ModelContext> {
+async function fetchRun(input: CallModelInput, before: BaseMessage[], context: Context): Promise<ModelContext> {
   const execution = context.info.workflowExecution;
   const handle = context.client.workflow.getHandle(input.run.run_id, execution?.runId);
   const read = (request: PageRequest) => withRetries(() => handle.query<Page, [PageRequest]>(READ_CONTEXT, request));
   let spec: AgentSpec | undefined;
-  const messages: BaseMessage[] = [];
-  let digest = EMPTY_DIGEST;
-  for await (const { index, text } of readPages(read, 0, input.prefix.length + 1)) {
+  const messages = [...before];
+  let digest = input.thread?.digest ?? EMPTY_DIGEST;
+  for await (const { index, text } of readPages(read, 0, input.prefix.length - before.length + 1)) {
     if (index === 0) {
       if (digestOf(text) !== input.spec_digest) throw mismatch(input, 'the pinned agent');
       spec = JSON.parse(text) as AgentSpec;
@@ -93,21 +112,4 @@ function mismatch(input: CallModelInput, what: string): PerdureError {
 
 function extendAll(digest: string, messages: readonly BaseMessage[]): string {
   return messages.reduce((sum, message) => extendDigest(sum, JSON.stringify(message)), digest);
-}
-
-/** A query can fail for a moment: another one is buffered, or the workflow moves to another worker. */
-async function withRetries<T>(query: () => Promise<T>, tries = 5): Promise<T> {
-  for (let n = 1; ; n++) {
-    try {
-      return await query();
-    } catch (error) {
-      if (n >= tries)
-        throw new PerdureError(
-          'server_unreachable',
-          `reading the conversation by query failed ${n} times: ${String(error)}`,
-          { cause: error },
-        );
-      await new Promise((resolve) => setTimeout(resolve, 100 * n));
-    }
-  }
 }

@@ -1,6 +1,6 @@
 /** The activities as a worker registers them: each is one effect, with its dependencies given. */
 import { Context } from '@temporalio/activity';
-import type { RunActivities } from '../contract/activities.js';
+import type { RunActivities, ThreadActivities } from '../contract/activities.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import type { Registry } from '../kit/registry.js';
@@ -12,7 +12,9 @@ import { callPlanner } from './call-planner.js';
 import { callTool } from './call-tool.js';
 import { toApplicationFailure } from './classify-failure.js';
 import { createContextCache } from './context-cache.js';
+import { collectTurn } from './collect-turn.js';
 import { finalizeChild } from './finalize-child.js';
+import { openThread } from './open-thread.js';
 import { resolveRun } from './resolve-run.js';
 import { toToolOutput } from './tool-output.js';
 
@@ -24,7 +26,7 @@ export interface ActivityDependencies {
   searchAttributes: readonly SearchAttributeName[];
 }
 
-export function createActivities(dependencies: ActivityDependencies): RunActivities {
+export function createActivities(dependencies: ActivityDependencies): RunActivities & ThreadActivities {
   const contexts = createContextCache(dependencies.registry.context_cache_runs);
   return {
     resolveRun: (input) =>
@@ -51,6 +53,9 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
       explained(`planning ${input.step_id} of run`, input.run.run_id, () =>
         callPlanner({ ...dependencies, contexts }, input),
       ),
+    openThread: (input) => explained('opening thread', input.thread_id, async () => openThread(dependencies, input)),
+    collectTurn: (input) =>
+      explained('collecting turn', input.run_id, () => collectTurn(Context.current().client, input)),
     async confirmCancel({ run_id, workflow_run_id }) {
       await Context.current().client.workflow.getHandle(run_id, workflow_run_id).cancel();
     },

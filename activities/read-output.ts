@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { READ_OUTPUT_TOOL } from '../contract/names.js';
 import { defineTool } from '../kit/define-tool.js';
-import { toolSpec } from '../kit/registry.js';
+import { toolSpec } from '../kit/tool-spec.js';
 import { ToolError } from '../kit/tool-error.js';
 
 const MAX_BYTES = 32 * 1024;

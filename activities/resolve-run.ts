@@ -7,11 +7,13 @@ import type { Limits, RunLimits } from '../contract/limits.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import { checkRequest } from '../contract/check-request.js';
 import type { RunRequest } from '../contract/run.js';
+import type { ModelProfile } from '../kit/define-config.js';
 import type { Registry, RegisteredAgent } from '../kit/registry.js';
 import { clientToolId } from '../contract/ids.js';
 import { decide } from '../contract/policy.js';
 import type { ToolSpec } from '../contract/tools.js';
 import { askClarificationSpec } from './ask-clarification.js';
+import { pinGoals } from './pin-goals.js';
 import { readOutputSpec } from './read-output.js';
 
 export interface ResolveDependencies {
@@ -27,12 +29,28 @@ export function resolveRun({ registry, searchAttributes }: ResolveDependencies, 
       'parent: is set by the runtime when an agent is used as a tool; a root run has none',
     );
   }
-  const agent = registry.agents.get(request.agent_id);
-  if (agent === undefined) {
-    const known = [...registry.agents.keys()].join(', ');
-    throw new PerdureError('unknown_agent', `there is no agent "${request.agent_id}"; there are: ${known}`);
+  if (request.thread !== undefined && (input.is_child !== true || request.thread_id === undefined)) {
+    throw new PerdureError(
+      'invalid_request',
+      'thread: is set by the thread whose turn a run is; send the thread a message',
+    );
   }
+  const agent = findAgent(registry, request.agent_id);
   return { request, spec: pinAgent(registry, agent, request, searchAttributes) };
+}
+
+export function findAgent(registry: Registry, agentId: string): RegisteredAgent {
+  const agent = registry.agents.get(agentId);
+  if (agent !== undefined) return agent;
+  const known = [...registry.agents.keys()].join(', ');
+  throw new PerdureError('unknown_agent', `there is no agent "${agentId}"; there are: ${known}`);
+}
+
+export function findProfile(registry: Registry, name: string): ModelProfile {
+  const profile = registry.models.get(name);
+  if (profile !== undefined) return profile;
+  const known = [...registry.models.keys()].join(', ');
+  throw new PerdureError('unknown_profile', `model profile "${name}" is not configured; there are: ${known}`);
 }
 
 function pinAgent(
@@ -43,17 +61,14 @@ function pinAgent(
 ): AgentSpec {
   const { options } = agent;
   const profileName = request.model_profile ?? agent.profile;
-  const profile = registry.models.get(profileName);
-  if (profile === undefined) {
-    const known = [...registry.models.keys()].join(', ');
-    throw new PerdureError('unknown_profile', `model profile "${profileName}" is not configured; there are: ${known}`);
-  }
+  const profile = findProfile(registry, profileName);
   const policies = [
     ...(request.parent?.policies ?? []),
     agent.policy,
     ...(request.policy === undefined ? [] : [request.policy]),
   ];
   const tools = catalogue(agent, request);
+  const goals = pinGoals(registry, request.goals ?? []);
   const isDenied = (tool: ToolSpec) => decide(policies, tool.tool_id).decision === 'deny';
   return {
     version: AGENT_SPEC_VERSION,
@@ -69,7 +84,7 @@ function pinAgent(
       ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
     },
     // What the model is shown is what is enforced.
-    tools: tools.filter((tool) => !isDenied(tool)),
+    tools: [...tools.filter((tool) => !isDenied(tool)), ...goals.tools],
     denied_tools: tools.filter(isDenied).map((tool) => tool.tool_id),
     policies: policies.map(({ allow, deny, approve }) => ({
       allow: allow === 'all' ? allow : [...allow],
@@ -79,6 +94,7 @@ function pinAgent(
     ...(agent.await_expires_ms === undefined ? {} : { await_expires_ms: agent.await_expires_ms }),
     ...(options.planner === undefined ? {} : { planner: true }),
     depth: request.parent?.depth ?? 0,
+    ...(goals.goals.length === 0 ? {} : { goals: goals.goals }),
     limits: narrowAll(agent.limits, request.limits),
     synthesis: options.synthesis ?? false,
     runtime: { ...registry.runtime, signal_live: registry.runtime.signal_live || request.signal_live === true },

@@ -1,21 +1,41 @@
-/** Perdure's client: runs over a Temporal client. */
+/** Perdure's client: runs and threads over a Temporal client. */
 import { createRuns } from './runs.js';
 import type { ClientOptions, Runs } from './runs.js';
+import { createThreads } from './threads/threads.js';
+import type { Threads } from './threads/threads.js';
+import { createTurnViews } from './threads/turn-view.js';
 
 export type { RunRecord } from './describe-run.js';
 export type { ListedRun, RunFilter, RunPage } from './list-runs.js';
 export type { RunStream } from './run-stream.js';
 export type { ClientOptions, Runs } from './runs.js';
 export type { StreamOptions } from './streams.js';
+export type { ForkOptions, Threads, UpdateOptions } from './threads/threads.js';
 export type { StreamEvent } from '../contract/live-events.js';
 
 export interface PerdureClient {
   readonly runs: Runs;
+  readonly threads: Threads;
   /** Ends all streams and waits for their last query: close the connection after it. */
   close(): Promise<void>;
 }
 
 export function createClient(options: ClientOptions): PerdureClient {
   const runs = createRuns(options);
-  return { runs, close: () => runs.close() };
+  const turns = createTurnViews({ stream: (runId) => runs.stream(runId), readOnce: runs.readOnce });
+  const { client, taskQueue, channel } = options;
+  const threads = createThreads({
+    client,
+    turns,
+    signalLive: channel === undefined,
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+  });
+  return {
+    runs,
+    threads,
+    async close() {
+      turns.close();
+      await runs.close();
+    },
+  };
 }

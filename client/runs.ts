@@ -78,12 +78,11 @@ export interface Runs {
   decideApproval(runId: string, answer: ApprovalAnswer): Promise<void>;
 }
 
-export function createRuns({
-  client,
-  channel,
-  artefacts,
-  taskQueue = TASK_QUEUE,
-}: ClientOptions): Runs & { close(): Promise<void> } {
+export function createRuns({ client, channel, artefacts, taskQueue = TASK_QUEUE }: ClientOptions): Runs & {
+  close(): Promise<void>;
+  /** The events that are there now, by query. */
+  readOnce(runId: string, from: number): AsyncGenerator<DurableEvent, undefined>;
+} {
   const { stream, tail, close } = createStreams({
     client,
     channel,
@@ -107,6 +106,7 @@ export function createRuns({
   return {
     stream,
     tail,
+    readOnce: (runId, from) => readOnce(client, runId, from),
     answerClarification: (runId, given) => answer(runId, ANSWER_CLARIFICATION, given),
     submitToolResults: (runId, given) => answer(runId, SUBMIT_TOOL_RESULTS, given),
     decideApproval: (runId, given) => answer(runId, DECIDE_APPROVAL, given),

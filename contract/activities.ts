@@ -5,7 +5,10 @@
 import type { AgentSpec } from './agent-spec.js';
 import type { ChatInvokeCompletion } from './completion.js';
 import type { BaseMessage, ToolContent, ToolOutputRef } from './messages.js';
-import type { RunHandle, RunLink, RunOutput, RunRequest } from './run.js';
+import type { SearchAttributeName } from './names.js';
+import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './run.js';
+import type { AgentMessage } from './thread-records.js';
+import type { ThreadRequest } from './thread-request.js';
 import type { ToolFailure } from './tools.js';
 
 export interface ResolveRunInput {
@@ -31,6 +34,8 @@ export interface CallModelInput {
   /** What came before `new_messages`: how many messages, and their digest. */
   prefix: { length: number; digest: string };
   new_messages: BaseMessage[];
+  /** Of a turn: how much of the prefix is the thread's. */
+  thread?: { thread_id: string; length: number; digest: string };
   /** Of the pinned spec, which the worker has or reads by query. */
   spec_digest: string;
   /** Said to the model after the conversation, this once: why it must finish. */
@@ -119,6 +124,27 @@ export interface FinalizeResult {
   trimmed?: boolean;
 }
 
+/** A thread as it begins: its request, validated, and what of the configuration it needs. */
+export interface OpenedThread {
+  request: ThreadRequest;
+  runtime: { continue_as_new_after_events?: number };
+  search_attributes: SearchAttributeName[];
+}
+
+export interface CollectTurnInput {
+  thread_id: string;
+  run_id: string;
+  /** How the turn ended where its run could not say so itself, and when. */
+  lost: RunOutcome;
+  at: string;
+}
+
+/** What a turn leaves in its thread. */
+export interface CollectedTurn {
+  messages: AgentMessage[];
+  goals: { goal_id: string; status: 'achieved' | 'failed'; at: string }[];
+}
+
 // A type, not an interface: proxyActivities wants an index signature.
 export type RunActivities = {
   resolveRun(input: ResolveRunInput): Promise<ResolvedRun>;
@@ -132,4 +158,10 @@ export type RunActivities = {
   callPlanner(input: CallModelInput): Promise<CallModelResult>;
   /** Asks the server to cancel the run, so that it can end as Canceled there. */
   confirmCancel(input: { run_id: string; workflow_run_id: string }): Promise<void>;
+};
+
+export type ThreadActivities = {
+  openThread(input: { thread_id: string; request: unknown }): Promise<OpenedThread>;
+  /** Reads the run's log by query, so that its closed history may go with the retention. */
+  collectTurn(input: CollectTurnInput): Promise<CollectedTurn>;
 };

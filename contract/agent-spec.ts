@@ -49,10 +49,21 @@ export const RuntimeSpec = z.object({
   continue_as_new_after_events: z.number().int().positive().optional(),
   /** A pause of its own that lasts longer continues as new; absent: 10 minutes. */
   long_pause_ms: z.number().int().positive().optional(),
+  /** How often a run that ends without reaching its goals is told to go on; absent: 2. */
+  goal_reprompts: z.number().int().nonnegative().optional(),
   /** Live deltas also as signals into the run, for readers in other processes. */
   signal_live: z.boolean(),
 });
 export type RuntimeSpec = z.infer<typeof RuntimeSpec>;
+
+const goal = { goal_id: z.string(), goal_type: z.string(), goal_data: z.record(z.string(), z.unknown()) };
+
+/** A goal with the tool that reaches it, or with why there can be none. */
+export const GoalSpec = z.union([
+  z.object({ ...goal, tool_id: z.string() }),
+  z.object({ ...goal, problem: z.string() }),
+]);
+export type GoalSpec = z.infer<typeof GoalSpec>;
 
 /**
  * Version history:
@@ -83,5 +94,6 @@ export const AgentSpec = z.object({
   planner: z.boolean().optional(),
   /** What its children may do: how deep below the root this run is. */
   depth: z.number().int().nonnegative().optional(),
+  goals: z.array(GoalSpec).optional(),
 });
 export type AgentSpec = z.infer<typeof AgentSpec>;

@@ -50,6 +50,8 @@ export interface ChildAwaitChange {
   await_id: string;
   kind: AwaitKind;
   state: 'open' | 'resolved';
+  /** Of the caller's tools, while they are open. */
+  calls?: { tool_call_id: string; name: string }[];
 }
 
 /** From a child to its parent, and from there on to the root. */

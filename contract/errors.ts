@@ -22,6 +22,21 @@ export const ERRORS = {
   unknown_agent: { retry: false, http_status: 404, advice: 'Use one of the agents that this worker has.' },
   unknown_profile: { retry: false, http_status: 404, advice: 'Use one of the model profiles of the configuration.' },
   unknown_run: { retry: false, http_status: 404, advice: 'Check the run id, the namespace and the retention.' },
+  unknown_thread: {
+    retry: false,
+    http_status: 404,
+    advice: 'Check the thread id; a deleted thread does not come back.',
+  },
+  thread_exists: {
+    retry: false,
+    http_status: 409,
+    advice: 'Choose another thread id, or go on with the thread that has it.',
+  },
+  thread_busy: {
+    retry: false,
+    http_status: 409,
+    advice: 'Wait until the turn is over, or send it with on_busy "enqueue" or "interrupt".',
+  },
   unknown_route: { retry: false, http_status: 404, advice: 'See /openapi.json for what there is.' },
   unauthenticated: {
     retry: false,

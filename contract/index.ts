@@ -18,5 +18,18 @@ export { Cancellation, Failure, RunHandle, RunLink, RunOutput, RunPhase, RunRequ
 export { StepPart, TaskStep, TaskStepChunk } from './task-steps.js';
 export { projectSnapshot } from './snapshot.js';
 export type { RunSnapshot } from './snapshot.js';
-export { ToolFailure, ToolSpec } from './tools.js';
+export { applyDelta } from './thread-delta.js';
+export {
+  AgentContent,
+  AgentMessage,
+  AgentThreadDelta,
+  AgentThreadGoalRecord,
+  AgentThreadRecord,
+  AgentThreadStatus,
+  ModelProfileResponse,
+  readThreadRecord,
+  ThreadVisibility,
+} from './thread-records.js';
+export { SendMessage, ThreadRequest } from './thread-request.js';
+export { ClientToolSpec, ToolFailure, ToolSpec } from './tools.js';
 export { projectTranscript } from './transcript.js';

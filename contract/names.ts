@@ -2,6 +2,7 @@
 
 export const TASK_QUEUE = 'perdure';
 export const RUN_WORKFLOW = 'agentRun';
+export const THREAD_WORKFLOW = 'agentThread';
 
 /** An update and a signal of the same name and shape. */
 export const CANCEL = 'cancel';
@@ -14,6 +15,14 @@ export const CHILD_AWAIT = 'child_await';
 /** The `temporal` live channel: a batch of live events, as a signal. */
 export const LIVE_SIGNAL = 'live';
 
+/** Updates of a thread; `submit_tool_results` is there too, with the ids of tool uses. */
+export const SEND_MESSAGE = 'send_message';
+export const CANCEL_TURN = 'cancel_turn';
+export const RENAME_THREAD = 'rename';
+export const DELETE_THREAD = 'delete';
+
+/** A thread's messages with its header; its conversation as the model reads it is `read_context`, as for a run. */
+export const READ_THREAD = 'read_thread';
 export const READ_LOG = 'read_log';
 export const READ_CONTEXT = 'read_context';
 export const SNAPSHOT = 'snapshot';
@@ -44,6 +53,9 @@ export const READ_OUTPUT_TOOL = 'runtime.outputs.read_output';
 
 /** The tool by which an agent asks its user. */
 export const ASK_CLARIFICATION_TOOL = 'runtime.user.ask_clarification';
+
+/** The tools by which a turn's goals are reached: this, the goal's type, and a number where there are several. */
+export const ACHIEVE_TOOL_PREFIX = 'runtime.goals.achieve_';
 
 /** A reference to the artefact store in the place of a media part's data. */
 export const ARTEFACT_URL_PREFIX = 'artefact:';

@@ -5,6 +5,7 @@ import { CALLER_RUN_ID_PATTERN } from './ids.js';
 import { Limits, RunLimits } from './limits.js';
 import { ContentPart } from './messages.js';
 import { ClientToolSpec } from './tools.js';
+import { MAX_GOALS_PER_TURN } from './thread-commands.js';
 
 export const RunPhase = z.enum([
   'prompted',
@@ -55,6 +56,25 @@ export const ParentRun = z.strictObject({
 });
 export type ParentRun = z.infer<typeof ParentRun>;
 
+/**
+ * Set by a thread for the run of a turn; from outside it is refused. The conversation so far is not in it: only its
+ * length and digest, and the model call reads it from the thread where its worker does not have it.
+ */
+export const ThreadTurn = z.strictObject({
+  turn: z.number().int().positive(),
+  length: z.number().int().nonnegative(),
+  digest: z.string(),
+  /** Of the conversation as JSON: for estimates of what a model call will cost. */
+  characters: z.number().int().nonnegative(),
+});
+export type ThreadTurn = z.infer<typeof ThreadTurn>;
+
+export const DeclaredGoal = z.strictObject({
+  goal_type: z.string(),
+  goal_data: z.record(z.string(), z.unknown()),
+});
+export type DeclaredGoal = z.infer<typeof DeclaredGoal>;
+
 /** What starts a run: `{"agent_id":"demo.assistant","input":"hello"}` is enough. */
 export const RunRequest = z.strictObject({
   agent_id: AgentId,
@@ -73,6 +93,9 @@ export const RunRequest = z.strictObject({
   policy: PolicySpec.optional(),
   client_tools: z.array(ClientToolSpec).optional(),
   parent: ParentRun.optional(),
+  thread: ThreadTurn.optional(),
+  /** What the run is to achieve, of the goal types of the configuration. */
+  goals: z.array(DeclaredGoal).max(MAX_GOALS_PER_TURN).optional(),
 });
 export type RunRequest = z.infer<typeof RunRequest>;
 /** A request as a caller writes it: durations may be text. */

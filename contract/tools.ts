@@ -15,8 +15,8 @@ export const ToolSpec = z.object({
   /** Safe to run again after an attempt whose end nobody saw. One that is not gets a single attempt. */
   idempotent: z.boolean(),
   max_attempts: z.number().int().positive(),
-  /** What runs it: an activity (if absent), a child run, the caller, or the user by answering a question. */
-  kind: z.enum(['activity', 'agent', 'client', 'clarification']).optional(),
+  /** What runs it: an activity (if absent; a `goal` is reached by one too), a child run, the caller, or the user's answer. */
+  kind: z.enum(['activity', 'agent', 'client', 'clarification', 'goal']).optional(),
   /** The agent that a tool of kind `agent` runs. */
   agent_id: z.string().optional(),
   approval: z.enum(['never', 'always', 'by_arguments']).optional(),

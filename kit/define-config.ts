@@ -1,4 +1,5 @@
 /** The application's configuration: what `perdure.config.ts` exports as its default. */
+import type { z } from 'zod';
 import type { Price } from '../contract/agent-spec.js';
 import type { ModelProvider } from '../contract/model-provider.js';
 import type { Agent } from './define-agent.js';
@@ -38,12 +39,26 @@ export interface RuntimeOptions {
   live?: 'memory' | 'temporal';
   /** Worker's memory of conversations, in runs; 0 switches it off, and each model call reads its run by query. */
   context_cache_runs?: number;
+  /** How often a run that would end without its goals is told to go on; 2 by default. */
+  goal_reprompts?: number;
+}
+
+/** A kind of goal that a message may declare. */
+export interface GoalType {
+  /** For the model: what it means to reach it. */
+  description: string;
+  /** What the declaration says about it (`goal_data`). */
+  data: z.ZodObject;
+  /** What the model must give to say that it is reached; nothing if absent. */
+  result?: z.ZodObject;
 }
 
 export interface ConfigOptions {
   agents: Agent[];
   models: Record<string, ModelProfile>;
   runtime?: RuntimeOptions;
+  /** By the type's name, in [a-z0-9_]. */
+  goals?: Record<string, GoalType>;
 }
 
 export interface Config {

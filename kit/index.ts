@@ -4,7 +4,7 @@ export { agentAsTool } from './agent-as-tool.js';
 export type { AgentToolOptions } from './agent-as-tool.js';
 export type { Agent, AgentOptions, Planner, PlannerContext, PlannerDecision } from './define-agent.js';
 export { defineConfig } from './define-config.js';
-export type { Config, ConfigOptions, ModelProfile, RuntimeOptions } from './define-config.js';
+export type { Config, ConfigOptions, GoalType, ModelProfile, RuntimeOptions } from './define-config.js';
 export { defineTool } from './define-tool.js';
 export type { FinalizerInput, Tool, ToolContext, ToolOptions, ToolReturn } from './define-tool.js';
 export { ToolError } from './tool-error.js';

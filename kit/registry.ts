@@ -2,10 +2,8 @@
  * The sealed registry: everything a worker can run, checked before it polls. All mistakes of a configuration are
  * reported at once, each with its file and field.
  */
-import { z } from 'zod';
 import { PolicySpec } from '../contract/agent-spec.js';
 import type { RuntimeSpec } from '../contract/agent-spec.js';
-import type { JSONSchema7 } from '../contract/completion.js';
 import { parseDuration } from '../contract/durations.js';
 import { PerdureError } from '../contract/errors.js';
 import { AGENT_ID_PATTERN, TOOL_ID_PATTERN } from '../contract/ids.js';
@@ -15,6 +13,10 @@ import type { ToolSpec } from '../contract/tools.js';
 import type { Agent, AgentOptions } from './define-agent.js';
 import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
 import type { Tool } from './define-tool.js';
+import { registerGoals } from './register-goals.js';
+import type { RegisteredGoal } from './register-goals.js';
+import { duration, isCount, toolSpec } from './tool-spec.js';
+import type { Note } from './tool-spec.js';
 
 export interface RegisteredTool {
   tool: Tool;
@@ -36,6 +38,7 @@ export interface Registry {
   models: ReadonlyMap<string, ModelProfile>;
   runtime: RuntimeSpec;
   context_cache_runs: number;
+  goals: ReadonlyMap<string, RegisteredGoal>;
 }
 
 const DEFAULT_LIMITS = { max_steps: 50, max_consecutive_failed_tool_calls: 5 };
@@ -98,6 +101,7 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
   }
   if (!options.agents?.length) note('agents', 'is empty: define at least one with defineAgent()');
 
+  const goals = registerGoals(options.goals ?? {}, note);
   const runtime = runtimeSpec(options.runtime ?? {}, note);
   const context_cache_runs = options.runtime?.context_cache_runs ?? 200;
   if (!isCount(context_cache_runs, 0)) note('runtime.context_cache_runs', `${context_cache_runs} is no number of runs`);
@@ -107,7 +111,7 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
       `${problems.length} mistake(s) in the configuration:\n  ${problems.join('\n  ')}\n`,
     );
   }
-  return { agents, tools, models, runtime, context_cache_runs };
+  return { agents, tools, models, runtime, context_cache_runs, goals };
 }
 
 /** Those that are listed, and those that they use as tools: these need no entry of their own. */
@@ -125,8 +129,6 @@ function allAgents(listed: readonly Agent[]): { agent: Agent; field: string }[] 
   return found;
 }
 
-type Note = (field: string, problem: string) => void;
-
 function registerTool(tools: Map<string, RegisteredTool>, tool: Tool, field: string, note: Note): RegisteredTool {
   const { options } = tool;
   const { tool_id } = options;
@@ -143,47 +145,11 @@ function registerTool(tools: Map<string, RegisteredTool>, tool: Tool, field: str
   return registered;
 }
 
-/** Also for the runtime's own tools. */
-export function toolSpec(tool: Tool, field: string, note: Note): ToolSpec {
-  const { options } = tool;
-  const { idempotent = false, max_attempts = 3 } = options;
-  if (!isCount(max_attempts)) note(`${field}.max_attempts`, `${max_attempts} is no number of attempts`);
-  return {
-    tool_id: options.tool_id,
-    description: options.description,
-    parameters: parametersOf(options.input, field, note),
-    strict: true,
-    timeout_ms: duration(options.timeout, 60_000, `${field}.timeout`, note),
-    idempotent,
-    max_attempts: idempotent ? max_attempts : 1,
-    ...(tool.child === undefined ? {} : { kind: 'agent' as const, agent_id: tool.child.agent.options.agent_id }),
-    ...(tool.child?.finalizer === undefined ? {} : { finalizer: true }),
-    ...(options.approval === undefined || options.approval === 'never'
-      ? {}
-      : { approval: options.approval === 'always' ? ('always' as const) : ('by_arguments' as const) }),
-    ...(tool.child !== undefined || typeof options.approval === 'function' || options.concurrency_key !== undefined
-      ? { admission: true }
-      : {}),
-  };
-}
-
-function parametersOf(input: z.ZodType, field: string, note: Note): JSONSchema7 {
-  try {
-    const schema = z.toJSONSchema(input, { target: 'draft-7', io: 'input' }) as JSONSchema7;
-    if (schema['type'] !== 'object')
-      note(`${field}.input`, 'must be a zod object: models call tools with named arguments');
-    return schema;
-  } catch (error) {
-    note(
-      `${field}.input`,
-      `cannot be written as JSON Schema: ${error instanceof Error ? error.message : String(error)}`,
-    );
-    return {};
-  }
-}
-
 function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {
-  const { model_max_attempts = 4, continue_as_new_after_events } = options;
+  const { model_max_attempts = 4, continue_as_new_after_events, goal_reprompts } = options;
+  if (goal_reprompts !== undefined && !isCount(goal_reprompts, 0)) {
+    note('runtime.goal_reprompts', `${goal_reprompts} is no number of times`);
+  }
   if (!isCount(model_max_attempts))
     note('runtime.model_max_attempts', `${model_max_attempts} is no number of attempts`);
   if (continue_as_new_after_events !== undefined && !isCount(continue_as_new_after_events)) {
@@ -201,16 +167,7 @@ function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {
     ...(options.long_pause === undefined
       ? {}
       : { long_pause_ms: duration(options.long_pause, 1, 'runtime.long_pause', note) }),
+    ...(goal_reprompts === undefined ? {} : { goal_reprompts }),
     signal_live: options.live === 'temporal',
   };
-}
-
-function duration(value: number | string | undefined, fallback: number, field: string, note: Note): number {
-  const milliseconds = value === undefined ? fallback : parseDuration(value);
-  if (milliseconds === undefined) note(field, `"${value}" is no duration: write milliseconds, or like "30s", "5m"`);
-  return milliseconds ?? fallback;
-}
-
-function isCount(value: number, least = 1): boolean {
-  return Number.isInteger(value) && value >= least;
 }

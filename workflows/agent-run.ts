@@ -3,7 +3,8 @@
  *
  * R1  `run_completed` is the last event of the log, exactly once, also on cancel, failure and timeout.
  * R2  Nothing thrown here fails a workflow task for ever: what is not continue-as-new becomes an outcome.
- * R3  A root ends as Failed or Canceled in Temporal when it did; the log holds the same in our words.
+ * R3  A root ends as Failed or Canceled in Temporal when it did; the log holds the same in our words. A child, and the
+ *     run of a thread's turn, returns its output in any case.
  */
 import {
   ApplicationFailure,
@@ -17,6 +18,7 @@ import {
 import type { RunActivities } from '../contract/activities.js';
 import type { RunOutcome, RunOutput } from '../contract/run.js';
 import { treeUsage } from './budget.js';
+import { failPendingGoals } from './goals.js';
 import { registerHandlers, requestCancel } from './handlers.js';
 import { failure, failureOf } from './run-failure.js';
 import { advance } from './run-loop.js';
@@ -63,6 +65,7 @@ async function conduct(
 }
 
 function complete(run: Run, outcome: RunOutcome): RunOutput {
+  failPendingGoals(run, outcome);
   setPhase(run, outcome.phase);
   const { usage } = run.counters;
   const tree_usage = treeUsage(run);
@@ -103,7 +106,7 @@ async function endAsCanceled(run: Run, output: RunOutput, engine: CancellationSc
 }
 
 function isRoot(run: Run): boolean {
-  return run.handle.parent_run_id === undefined;
+  return run.handle.parent_run_id === undefined && run.turn === undefined;
 }
 
 function isUnknownVersion(carried: CarriedRun | undefined): RunOutcome | undefined {

@@ -71,9 +71,18 @@ export function openAwait(run: Run, entry: Omit<Await, 'results'>, stepId: strin
   return opened;
 }
 
-function tell(run: Run, { await_id, kind }: Await, state: 'open' | 'resolved'): void {
+function tell(run: Run, { await_id, kind, calls }: Await, state: 'open' | 'resolved'): void {
   const { run_id, agent_id } = run.handle;
-  run.outbox.push({ link: { run_id, agent_id, stream_key: streamKey(run_id) }, await_id, kind, state });
+  run.outbox.push({
+    link: { run_id, agent_id, stream_key: streamKey(run_id) },
+    await_id,
+    kind,
+    state,
+    // A thread shows the calls of its turn that wait for its client; a parent run has no use for them.
+    ...(run.turn === undefined || kind !== 'external_tools' || state !== 'open'
+      ? {}
+      : { calls: calls.map(({ tool_call_id, name }) => ({ tool_call_id, name })) }),
+  });
 }
 
 /** Waits for the answer, the end of its time, or an interrupt of the run. */

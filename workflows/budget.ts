@@ -72,7 +72,7 @@ export function reservation(run: Run, length = run.log.transcript.length): Reser
   const spec = run.pinned?.spec;
   const fixed = (spec?.instructions.length ?? 0) + JSON.stringify(spec?.tools ?? []).length;
   const said = run.log.transcript.slice(0, length).reduce((sum, message) => sum + JSON.stringify(message).length, 0);
-  return reservationOf(spec?.model, fixed + said + DIRECTIVE_CHARACTERS);
+  return reservationOf(spec?.model, fixed + (run.turn?.characters ?? 0) + said + DIRECTIVE_CHARACTERS);
 }
 
 /** A limit on tokens or cost that is set, what is left of it, and what one call reserves of it. */

@@ -98,7 +98,7 @@ function callOf(run: Run, childId: string): BatchCall | undefined {
 }
 
 function tellParent(run: Run, notice: ChildAwaitNotice): void {
-  const parent = run.handle.parent_run_id;
+  const parent = run.handle.parent_run_id ?? (run.turn === undefined ? undefined : run.handle.thread_id);
   if (parent === undefined) return;
   run.sending += 1;
   getExternalWorkflowHandle(parent)
@@ -109,7 +109,7 @@ function tellParent(run: Run, notice: ChildAwaitNotice): void {
 }
 
 /** Anyone can send a signal. */
-function isNotice(value: unknown): value is ChildAwaitNotice {
+export function isNotice(value: unknown): value is ChildAwaitNotice {
   const { via, paused, changes } = (value ?? {}) as Partial<ChildAwaitNotice>;
   return typeof via === 'string' && typeof paused === 'boolean' && Array.isArray(changes) && changes.every(isChange);
 }

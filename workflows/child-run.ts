@@ -100,7 +100,8 @@ function childRequest(run: Run, pinned: Pinned, call: BatchCall, agentId: string
     input: call.prompt ?? call.arguments,
     ...(request.org_id === undefined ? {} : { org_id: request.org_id }),
     ...(request.created_by === undefined ? {} : { created_by: request.created_by }),
-    ...(request.client_tools === undefined ? {} : { client_tools: request.client_tools }),
+    // A thread shows its client the calls of the turn's own run, so nobody would answer those of a child.
+    ...(request.client_tools === undefined || run.turn !== undefined ? {} : { client_tools: request.client_tools }),
     ...(run.handle.thread_id === undefined ? {} : { thread_id: run.handle.thread_id }),
     signal_live: spec.runtime.signal_live,
     parent: {

@@ -1,2 +1,3 @@
 /** What the workflow bundle holds: the names of these exports are the workflow types. */
 export { agentRun } from './agent-run.js';
+export { agentThread } from './thread/agent-thread.js';

@@ -94,7 +94,9 @@ export async function callModel(
 /** Only what is new since the last model call, so that history grows with the conversation and not with its square. */
 function nextInput(run: Run, pinned: Pinned, step: Step, pass: ModelPass, directive?: string): CallModelInput {
   const prefix = run.sent;
-  const fresh = run.log.transcript.slice(prefix.length);
+  const { turn } = run;
+  const { thread_id } = run.handle;
+  const fresh = run.log.transcript.slice(prefix.length - (turn?.length ?? 0));
   run.sent = {
     length: prefix.length + fresh.length,
     digest: fresh.reduce((digest, message) => extendDigest(digest, JSON.stringify(message)), prefix.digest),
@@ -105,6 +107,9 @@ function nextInput(run: Run, pinned: Pinned, step: Step, pass: ModelPass, direct
     pass,
     prefix,
     new_messages: fresh,
+    ...(turn === undefined || thread_id === undefined
+      ? {}
+      : { thread: { thread_id, length: turn.length, digest: turn.digest } }),
     spec_digest: pinned.spec_digest,
     ...(directive === undefined ? {} : { directive }),
     signal_live: pinned.spec.runtime.signal_live,

@@ -7,6 +7,7 @@ import { stopBeforeStep, stopText } from './caps.js';
 import { allTold, watchPauses } from './child-awaits.js';
 import { startClock } from './clock.js';
 import { beginStep, callModel, endStep } from './model-step.js';
+import { declareGoals, repromptForGoals } from './goals.js';
 import { failure, failureOf } from './run-failure.js';
 import { setPhase } from './run-page.js';
 import type { RunPage } from './run-page.js';
@@ -53,6 +54,7 @@ async function resolve(run: Run, raw: unknown): Promise<Pinned | RunOutcome> {
   );
   if (settled.state === 'done') {
     run.pinned = pin(settled.value.request, settled.value.spec);
+    declareGoals(run);
     return run.pinned;
   }
   if (run.cancellation !== undefined) return canceled(run.cancellation);
@@ -90,6 +92,7 @@ async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Prom
     if (decision.kind === 'stopped') return synthesize(run, pinned, page, decision.stop);
     if (refused !== undefined) return synthesize(run, pinned, page, refused);
     if (decision.kind === 'answer') {
+      if (repromptForGoals(run)) continue;
       if (pinned.spec.synthesis) return synthesize(run, pinned, page);
       run.log.append({ type: 'summary_final', step_id: step.id, text: decision.text });
       return { status: 'success', phase: 'completed', answer: decision.text };

@@ -5,7 +5,16 @@ import { digestOf, EMPTY_DIGEST } from '../contract/digest.js';
 import type { DurableEvent } from '../contract/events.js';
 import type { ChildAwaitChange, ChildAwaitNotice } from '../contract/awaits.js';
 import type { LimitName } from '../contract/limits.js';
-import type { Cancellation, ParentRun, RunHandle, RunInput, RunPhase, RunRequest, RunUsage } from '../contract/run.js';
+import type {
+  Cancellation,
+  ParentRun,
+  RunHandle,
+  RunInput,
+  RunPhase,
+  RunRequest,
+  RunUsage,
+  ThreadTurn,
+} from '../contract/run.js';
 import { NO_USAGE } from '../contract/snapshot.js';
 import type { Await } from './awaits.js';
 import type { Tree } from './budget.js';
@@ -40,6 +49,8 @@ export interface Pinned {
 
 export interface Run {
   readonly handle: RunHandle;
+  /** Of the run of a thread's turn: what was said before it. */
+  readonly turn: ThreadTurn | undefined;
   readonly log: RunLog;
   readonly live: LiveBuffer;
   readonly started_at: number;
@@ -107,13 +118,15 @@ export function pin(request: RunRequest, spec: AgentSpec): Pinned {
 
 export function beginRun(raw: unknown): Run {
   const handle = handleOf(raw);
-  const run = assemble(handle, [], Date.now(), { steps: 0, consecutive_failed: 0, usage: { ...NO_USAGE } });
+  const counters = { steps: 0, consecutive_failed: 0, usage: { ...NO_USAGE } };
+  const run = assemble(handle, turnOf(raw), [], Date.now(), counters);
   run.log.append({ type: 'run_started', input: inputOf(raw) });
   return run;
 }
 
 export function resumeRun(carried: CarriedRun): Run {
-  const run = assemble(carried.handle, carried.events, carried.started_at, carried.counters, carried.live_next);
+  const { handle, events, started_at, counters, live_next, pinned } = carried;
+  const run = assemble(handle, pinned.request.thread, events, started_at, counters, live_next);
   run.phase = carried.phase;
   run.pinned = carried.pinned;
   run.sent = carried.sent;
@@ -146,11 +159,19 @@ export function carry(run: Run, pinned: Pinned): CarriedRun {
   };
 }
 
-function assemble(handle: RunHandle, events: DurableEvent[], startedAt: number, counters: Counters, liveNext = 0): Run {
+function assemble(
+  handle: RunHandle,
+  turn: ThreadTurn | undefined,
+  events: DurableEvent[],
+  startedAt: number,
+  counters: Counters,
+  liveNext = 0,
+): Run {
   const live = createLiveBuffer(liveNext);
   const log = createRunLog(handle, events);
   return {
     handle,
+    turn,
     log: {
       ...log,
       append(draft) {
@@ -165,7 +186,7 @@ function assemble(handle: RunHandle, events: DurableEvent[], startedAt: number, 
     phase: undefined,
     worked_ms: 0,
     pinned: undefined,
-    sent: { length: 0, digest: EMPTY_DIGEST },
+    sent: { length: turn?.length ?? 0, digest: turn?.digest ?? EMPTY_DIGEST },
     cancellation: undefined,
     deadline_passed: false,
     interruptible: new Set(),
@@ -202,4 +223,13 @@ function handleOf(raw: unknown): RunHandle {
 function inputOf(raw: unknown): RunInput {
   const input = typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>)['input'] : undefined;
   return typeof input === 'string' || Array.isArray(input) ? (input as RunInput) : '';
+}
+
+/** Only a thread, which is the parent, can give it. */
+function turnOf(raw: unknown): ThreadTurn | undefined {
+  const given = typeof raw === 'object' && raw !== null ? (raw as { thread?: unknown }).thread : undefined;
+  const { turn, length, digest, characters } = (given ?? {}) as Partial<ThreadTurn>;
+  if (workflowInfo().parent === undefined || typeof digest !== 'string') return undefined;
+  const numbers = [turn, length, characters].every((value) => Number.isSafeInteger(value));
+  return numbers ? (given as ThreadTurn) : undefined;
 }

@@ -15,6 +15,7 @@ import type { Await } from './awaits.js';
 import { returnLease } from './budget.js';
 import { runChild } from './child-run.js';
 import { isPaused } from './clock.js';
+import { achieveGoal } from './goals.js';
 import type { RequestedCall, Step } from './model-step.js';
 import { failureOf } from './run-failure.js';
 import type { RunPage } from './run-page.js';
@@ -308,6 +309,7 @@ function closeCall(
       ? { type: 'tool_result', ...ids, status: 'success', ...outcome }
       : { type: 'tool_result', ...ids, status: 'error', failure: result.failure, ...outcome },
   );
+  if (result.failure === undefined && catalogue.get(call.name)?.kind === 'goal') achieveGoal(run, call.name);
 }
 
 function catalogueOf(pinned: Pinned): Map<string, ToolSpec> {

@@ -7,7 +7,7 @@ import { RunRequest } from '../../contract/run.js';
 const THREAD_ID_LENGTH = 500;
 
 /** What the runtime sets itself cannot be said from outside. */
-export const StartRequest = RunRequest.omit({ parent: true, signal_live: true }).extend({
+export const StartRequest = RunRequest.omit({ parent: true, thread: true, signal_live: true }).extend({
   thread_id: z.string().max(THREAD_ID_LENGTH, `must have at most ${THREAD_ID_LENGTH} characters`).optional(),
 });
 

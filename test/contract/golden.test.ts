@@ -18,6 +18,14 @@ import { LiveEvent, StreamMarker } from '../../contract/live-events.js';
 import { BaseMessage, ToolCall } from '../../contract/messages.js';
 import { RunHandle, RunLink, RunOutput, RunRequest } from '../../contract/run.js';
 import { TaskStepChunk } from '../../contract/task-steps.js';
+import {
+  AgentContent,
+  AgentMessage,
+  AgentThreadDelta,
+  AgentThreadGoalRecord,
+  AgentThreadRecord,
+  ModelProfileResponse,
+} from '../../contract/thread-records.js';
 
 const folder = join(import.meta.dirname, 'golden');
 
@@ -29,6 +37,7 @@ const unions: Record<string, z.ZodType> = {
   'agent-events': AgentEvent,
   'run-output': RunOutput,
   'task-steps': TaskStepChunk,
+  'thread-content': AgentContent,
 };
 
 /** Folder by folder: the name of each member and its schema. */
@@ -43,6 +52,11 @@ const members: Record<string, Map<string, z.core.$ZodType>> = {
     ['tool_call', ToolCall],
     ['tool_definition', ToolDefinition],
     ['usage', ChatInvokeUsage],
+    ['thread_message', AgentMessage],
+    ['thread_goal', AgentThreadGoalRecord],
+    ['thread_record', AgentThreadRecord],
+    ['thread_delta', AgentThreadDelta],
+    ['model_profile', ModelProfileResponse],
   ]),
 };
 
@@ -140,7 +154,7 @@ function membersOf(union: z.core.$ZodType): Map<string, z.core.$ZodType> {
 /** What tells a member from the others, as the file is called: `run_completed.success`. */
 function nameOf(schema: z.core.$ZodType): string {
   if (!(schema instanceof z.ZodObject)) return '';
-  const literals = ['type', 'role', 'status'].map((field) => schema.shape[field] as unknown);
+  const literals = ['type', 'content_type', 'role', 'status'].map((field) => schema.shape[field] as unknown);
   return literals.flatMap((literal) => (literal instanceof z.ZodLiteral ? [String(literal.value)] : [])).join('.');
 }
 
@@ -151,7 +165,8 @@ function isEvent(schema: z.ZodObject): boolean {
 /** Notes which fields of each object schema a value has, at any depth. */
 function visit(schema: z.core.$ZodType, value: unknown, seen: Map<z.ZodObject, Set<string>>): void {
   if (value === undefined || value === null) return;
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) visit(schema.unwrap(), value, seen);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    visit(schema.unwrap(), value, seen);
   else if (schema instanceof z.ZodArray) for (const item of value as unknown[]) visit(schema.element, item, seen);
   else if (schema instanceof z.ZodUnion) {
     for (const option of schema.options) if (z.safeParse(option, value).success) visit(option, value, seen);

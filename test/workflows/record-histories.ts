@@ -18,6 +18,8 @@ import { startEmbeddedServer } from '../../worker/embedded-server.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { call, script, testConfig } from '../support/test-agents.js';
 import { treeConfig } from '../support/tree-agents.js';
+import { until } from '../support/world.js';
+import { settled, threadConfig } from '../threads/thread-world.js';
 
 const version = process.argv[2];
 if (version === undefined) throw new Error('Give the version that the histories stand for, such as 0.1.');
@@ -109,6 +111,49 @@ const CASES: Record<string, Case> = {
   },
 };
 
+interface ThreadCase {
+  turns: Parameters<typeof script>[0];
+  /** What is said after the first message; each waits until the turn before it is over. */
+  say: string[];
+  goals?: { goal_type: string; goal_data: Record<string, unknown> }[];
+  runtime?: RuntimeOptions;
+  cancelAt?: string;
+  /** Ends the thread in the middle of its last turn. */
+  deleteAt?: string;
+}
+
+const look = { tool: 'client.declared.client_look', args: {} };
+const THREADS: Record<string, ThreadCase> = {
+  'thread-with-tools-and-goals': {
+    turns: [
+      { text: 'Looking.', tool_calls: [echo, look] },
+      { text: 'No.' },
+      { tool_calls: [{ tool: 'runtime.goals.achieve_summary', args: { text: 'x' } }] },
+      { text: 'Done.' },
+      { text: 'Again.' },
+    ],
+    say: ['again'],
+    goals: [
+      { goal_type: 'summary', goal_data: { about: 'x' } },
+      { goal_type: 'unknown', goal_data: {} },
+    ],
+  },
+  'thread-canceled-then-deleted': {
+    turns: [
+      { text: ['well'], hang: true },
+      { text: ['and'], hang: true },
+    ],
+    say: ['go on'],
+    cancelAt: 'text_chunk',
+    deleteAt: 'text_chunk',
+  },
+  'thread-continued-as-new': {
+    turns: Array.from({ length: 4 }, (_, n) => ({ text: `Answer ${n + 1}.` })),
+    say: ['two', 'three', 'four'],
+    runtime: { continue_as_new_after_events: 25 },
+  },
+};
+
 const recorded = readdirSync(new URL('histories/', import.meta.url));
 const server = await startEmbeddedServer({
   port: 0,
@@ -147,6 +192,46 @@ for (const [name, { input, request, cancelAt, live, trees = false, runtime: give
   for (const [n, id] of children.entries()) await record(worker, id, file.replace('.json', `.child-${n + 1}.json`));
   await worker.stop();
 }
+for (const [name, { turns, say, goals, runtime = {}, cancelAt, deleteAt }] of Object.entries(THREADS)) {
+  const file = fileURLToPath(new URL(`histories/${version}-${name}.json`, import.meta.url));
+  if (recorded.some((known) => known.endsWith(`-${name}.json`))) continue;
+  const worker = await startWorker({
+    connection: { address: server.address },
+    namespace: 'default',
+    dataDir,
+    taskQueue: name,
+    registry: createRegistry(defineConfig(threadConfig(runtime))),
+    report: console.error,
+  });
+  const { runs, threads } = worker.client;
+  const messages = [script(turns)];
+  const { thread_id } = await threads.start({
+    agent_id: 'test.agent',
+    messages,
+    client_tools,
+    ...(goals === undefined ? {} : { goals }),
+  });
+  const handle = worker.temporal.workflow.getHandle(thread_id);
+  const { runId } = await handle.describe();
+  for (let turn = 1; turn <= say.length + 1; turn++) {
+    const isLast = turn === say.length + 1;
+    const stopAt = isLast ? deleteAt : cancelAt;
+    for await (const event of runs.stream(`${thread_id}/turn_${turn}`)) {
+      if (event.type === 'await_external_tools') await answerThread(worker, thread_id);
+      if (event.type === stopAt) await (isLast ? threads.delete(thread_id) : threads.cancel(thread_id));
+    }
+    if (isLast && deleteAt !== undefined) await handle.result();
+    else await settled(threads, thread_id);
+    const next = say[turn - 1];
+    if (next !== undefined) await threads.send(thread_id, { message: next });
+  }
+  await record(worker, thread_id, file, runId);
+  for (let turn = 1; turn <= say.length + 1; turn++)
+    await record(worker, `${thread_id}/turn_${turn}`, file.replace('.json', `.turn-${turn}.json`));
+  const now = (await handle.describe()).runId;
+  if (now !== runId) await record(worker, thread_id, file.replace('.json', '.continued.json'), now);
+  await worker.stop();
+}
 await server.stop();
 
 async function answer({ client: { runs } }: RunningWorker, event: StreamEvent, wait: number): Promise<void> {
@@ -166,10 +251,17 @@ async function answer({ client: { runs } }: RunningWorker, event: StreamEvent, w
   }
 }
 
-/** Who recorded it, and where, is nobody's business, and nothing that replays. */
-async function record({ temporal }: RunningWorker, runId: string, file: string): Promise<void> {
-  const handle = temporal.workflow.getHandle(runId);
-  await handle.result().catch(() => {});
+async function answerThread({ client }: RunningWorker, threadId: string): Promise<void> {
+  await until(async () => (await client.threads.header(threadId)).pending.length > 0, 'the client to be asked');
+  const { pending } = await client.threads.header(threadId);
+  const tool_results = pending.map(({ tool_use_id }) => ({ tool_use_id, status: 'success' as const, output: 'seen' }));
+  await client.threads.submitToolResults(threadId, { tool_results });
+}
+
+/** Who recorded it, and where, is nobody's business, and nothing that replays. Of a thread, which goes on: as it is now. */
+async function record({ temporal }: RunningWorker, id: string, file: string, threadRun?: string): Promise<void> {
+  const handle = temporal.workflow.getHandle(id, threadRun);
+  if (threadRun === undefined) await handle.result().catch(() => {});
   const json = historyToJSON(await handle.fetchHistory())
     .replaceAll(/"identity": ?"[^"]*"/g, '"identity": "recorder"')
     .replaceAll(/"stackTrace": ?"(?:[^"\\]|\\.)*"/g, '"stackTrace": ""');

@@ -1,0 +1,38 @@
+/**
+ * What a turn leaves in its thread, read from its run's log by query: the log itself may go with the retention, and
+ * the thread's history holds each message once, however long the run was. Large outputs stay references.
+ */
+import type { Context } from '@temporalio/activity';
+import type { CollectedTurn, CollectTurnInput } from '../contract/activities.js';
+import type { DurableEvent } from '../contract/events.js';
+import { READ_LOG } from '../contract/names.js';
+import { readPages } from '../contract/pages.js';
+import type { PageRequest } from '../contract/pages.js';
+import type { LogPage } from '../contract/queries.js';
+import { endTurn, projectTurn } from '../contract/thread-projection.js';
+
+export async function collectTurn(client: Context['client'], input: CollectTurnInput): Promise<CollectedTurn> {
+  const { thread_id, run_id, lost, at } = input;
+  const events = await readLog(client, run_id);
+  const turn = projectTurn(thread_id, events);
+  // A run that was killed has no end in its log; one that was never there has none either.
+  if (events.at(-1)?.type !== 'run_completed') endTurn(turn, lost, at);
+  const goals = events.flatMap((event): CollectedTurn['goals'] => {
+    if (event.type === 'goal_achieved') return [{ goal_id: event.goal_id, status: 'achieved', at: event.at }];
+    if (event.type === 'goal_failed') return [{ goal_id: event.goal_id, status: 'failed', at: event.at }];
+    return [];
+  });
+  return { messages: turn.messages, goals };
+}
+
+async function readLog(client: Context['client'], runId: string): Promise<DurableEvent[]> {
+  const handle = client.workflow.getHandle(runId);
+  const read = (request: PageRequest) => handle.query<LogPage, [PageRequest]>(READ_LOG, request);
+  const events: DurableEvent[] = [];
+  try {
+    for await (const { text } of readPages(read, 0)) events.push(JSON.parse(text) as DurableEvent);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'WorkflowNotFoundError') throw error;
+  }
+  return events;
+}

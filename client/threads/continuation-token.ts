@@ -1,0 +1,43 @@
+/**
+ * The token of a thread's reader: what it has, written down. Opaque to it, bound to its thread and to itself; it needs
+ * no memory on our side, so it is good in any process and after any restart.
+ */
+import { createHash } from 'node:crypto';
+import { PerdureError } from '../../contract/errors.js';
+import type { ThreadPosition } from '../../contract/thread-delta.js';
+
+const VERSION = 1;
+
+type Written = [version: number, counter: number, ...sent: [number, number, number, string, string] | []];
+
+export function writeToken(threadId: string, { counter, sent }: ThreadPosition): string {
+  const fields: Written =
+    sent === undefined
+      ? [VERSION, counter]
+      : [VERSION, counter, sent.index, sent.blocks, sent.chars, sent.status, sent.digest];
+  const text = Buffer.from(JSON.stringify(fields)).toString('base64url');
+  return `${fingerprint(threadId, text)}.${text}`;
+}
+
+export function readToken(threadId: string, token: string): ThreadPosition {
+  const [print, text = ''] = token.split('.');
+  if (print !== fingerprint(threadId, text)) {
+    const message = 'is no token of this thread: read the thread again, and go on with the token of that record';
+    throw new PerdureError('invalid_request', `continuation token: it ${message}`, {
+      issues: [{ path: 'next_token', message }],
+    });
+  }
+  const fields = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Written;
+  // Of a release whose tokens had another form: whoever holds it gets everything anew.
+  if (fields[0] !== VERSION) return { counter: 0, sent: LOST };
+  const [, counter, index, blocks, chars, status, digest] = fields;
+  if (index === undefined || blocks === undefined || chars === undefined) return { counter };
+  return { counter, sent: { index, blocks, chars, status: status ?? '', digest: digest ?? '' } };
+}
+
+/** Fits no message, so that all are replaced. */
+const LOST = { index: Number.MAX_SAFE_INTEGER, blocks: 0, chars: 0, status: '', digest: '' };
+
+function fingerprint(threadId: string, text: string): string {
+  return createHash('sha256').update(`${threadId}\n${text}`).digest('base64url').slice(0, 16);
+}

@@ -1,0 +1,124 @@
+/**
+ * What a thread's updates and queries take and give, and the checks that need no zod: an update can be sent by anyone,
+ * and the workflow must answer it without a parser of its own.
+ */
+import type { AwaitKind } from './awaits.js';
+import type { Page } from './pages.js';
+import type { ThreadFields } from './thread-delta.js';
+import type { AgentThreadRecord } from './thread-records.js';
+import type { GoalInput, MessageInput, OnBusy } from './thread-request.js';
+import type { ClientToolSpec } from './tools.js';
+
+export const MAX_GOALS_PER_TURN = 5;
+
+export interface SendCommand {
+  message: MessageInput;
+  client_tools?: ClientToolSpec[];
+  goals?: GoalInput[];
+  on_busy?: OnBusy;
+}
+
+export type SendAnswer =
+  | { thread_id: string; state: 'started'; message_sequence_num: number; run_id: string }
+  /** It becomes a message when what is before it is over. */
+  | { thread_id: string; state: 'queued'; ahead: number };
+
+export interface ToolUseResult {
+  tool_use_id: string;
+  status: 'success' | 'error' | 'declined';
+  tool_name?: string;
+  runtime_ms?: number;
+  output?: unknown;
+}
+
+export interface SubmitCommand {
+  tool_results: ToolUseResult[];
+  /** For the turns to come. */
+  client_tools?: ClientToolSpec[];
+}
+
+export interface CancelTurnAnswer {
+  thread_id: string;
+  /** Absent: there was no turn to cancel. */
+  run_id?: string;
+}
+
+/** A tool use that waits for the client. */
+export interface PendingToolUse {
+  tool_use_id: string;
+  run_id: string;
+  tool_call_id: string;
+  await_id: string;
+}
+
+/** A pause of the open turn that is not for client tools: it is answered at its run. */
+export interface OpenPause {
+  run_id: string;
+  await_id: string;
+  kind: AwaitKind;
+}
+
+/** All of a thread but its messages. */
+export interface ThreadHeader extends ThreadFields {
+  record: Omit<AgentThreadRecord, 'messages' | 'goals' | 'status' | 'title' | 'continuation_token'>;
+  agent_id: string;
+  /** Its request was validated, and what it began with is in the record. */
+  ready: boolean;
+  counter: number;
+  changed: Record<keyof ThreadFields, number>;
+  /** The turn that is going on; its messages come after those that the thread holds. */
+  turn?: { run_id: string };
+  queued: number;
+  pending: PendingToolUse[];
+  pauses: OpenPause[];
+  deleted: boolean;
+}
+
+/** `read_thread`: pages of messages, each with the header. */
+export interface ThreadPage extends Page {
+  header: ThreadHeader;
+}
+
+/** Undefined when the shape is right, else what is wrong with it. */
+export function malformedSend(command: unknown): string | undefined {
+  const given = objectOf(command);
+  if (given === undefined) return 'the command is no object';
+  const message = objectOf(given['message']);
+  const content = message?.['content'];
+  if (message?.['role'] !== 'user') return 'message.role must be "user"';
+  if (!Array.isArray(content) || content.length === 0 || !content.every(isText))
+    return 'message.content must be a list of {"content_type": "text", "text": "…"}';
+  const { goals = [], client_tools = [], on_busy = 'reject' } = given;
+  if (!Array.isArray(goals) || !goals.every((goal) => typeof objectOf(goal)?.['goal_type'] === 'string'))
+    return 'goals must be a list of {"goal_type": "…", "goal_data": {…}}';
+  if (goals.length > MAX_GOALS_PER_TURN) return `goals: at most ${MAX_GOALS_PER_TURN} per turn`;
+  if (!Array.isArray(client_tools)) return 'client_tools must be a list';
+  return ['reject', 'enqueue', 'interrupt'].includes(String(on_busy))
+    ? undefined
+    : 'on_busy must be "reject", "enqueue" or "interrupt"';
+}
+
+export function malformedResults(command: unknown): string | undefined {
+  const results = objectOf(command)?.['tool_results'];
+  if (!Array.isArray(results) || results.length === 0) return 'tool_results must be a list with at least one result';
+  for (const [n, result] of (results as unknown[]).entries()) {
+    const { tool_use_id, status, runtime_ms = 0 } = objectOf(result) ?? {};
+    if (typeof tool_use_id !== 'string') return `tool_results[${n}].tool_use_id must be a text`;
+    if (!['success', 'error', 'declined'].includes(String(status)))
+      return `tool_results[${n}].status must be "success", "error" or "declined"`;
+    if (typeof runtime_ms !== 'number' || !Number.isFinite(runtime_ms) || runtime_ms < 0)
+      return `tool_results[${n}].runtime_ms must be a number of milliseconds`;
+  }
+  return undefined;
+}
+
+function isText(block: unknown): boolean {
+  const { content_type, text } = objectOf(block) ?? {};
+  return content_type === 'text' && typeof text === 'string' && text !== '';
+}
+
+function objectOf(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}

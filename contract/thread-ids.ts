@@ -1,0 +1,16 @@
+/**
+ * How the parts of a thread are called. No zod here.
+ *
+ * A turn's run is the thread's id, `/turn_` and the number of the turn. A tool use must be unique in the whole thread and
+ * fit every vendor, so its id is the path from the thread to the call with `_` for `/`: `turn_2_call_1_1`, and
+ * `turn_2_call_1_1_call_3_1` for a call of an agent that was itself used as a tool.
+ */
+
+export function turnRunId(threadId: string, turn: number): string {
+  return `${threadId}/turn_${turn}`;
+}
+
+export function toolUseId(threadId: string, runId: string, toolCallId: string): string {
+  const path = runId.startsWith(`${threadId}/`) ? runId.slice(threadId.length + 1) : runId;
+  return `${path.replaceAll('/', '_')}_${toolCallId}`;
+}

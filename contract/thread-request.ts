@@ -1,0 +1,112 @@
+/** What starts a thread, and what is said in it, as callers write it: checked where it enters, older spellings too. */
+import { z } from 'zod';
+import { AgentId } from './agent-spec.js';
+import { PerdureError } from './errors.js';
+import { CALLER_RUN_ID_PATTERN } from './ids.js';
+import { INLINE_LIMIT_BYTES, INPUT_LIMIT_BYTES, utf8Bytes } from './sizes.js';
+import { MAX_GOALS_PER_TURN } from './thread-commands.js';
+import { AgentContent, AgentMessage, AgentRole, ThreadVisibility } from './thread-records.js';
+import { ClientToolSpec } from './tools.js';
+
+/** Blocks may come without their `content_type`. */
+const TextBlock = z
+  .strictObject({ content_type: z.literal('text').optional(), text: z.string().min(1, 'must not be empty') })
+  .transform(({ text }) => ({ content_type: 'text' as const, text }));
+
+/** A message as it is sent: texts only, in a list or as one text. */
+export const MessageInput = z.union([
+  z
+    .string()
+    .min(1, 'must not be empty')
+    .transform((text) => ({ role: 'user' as const, content: [{ content_type: 'text' as const, text }] })),
+  z.object({ role: AgentRole.exclude(['roboto']).default('user'), content: z.array(TextBlock).min(1) }),
+]);
+export type MessageInput = z.infer<typeof MessageInput>;
+
+export const GoalInput = z.object({
+  goal_type: z.string().min(1),
+  goal_data: z.record(z.string(), z.unknown()).default({}),
+});
+export type GoalInput = z.infer<typeof GoalInput>;
+
+const said = {
+  client_tools: z.array(ClientToolSpec).nullish(),
+  goals: z.array(GoalInput).max(MAX_GOALS_PER_TURN, `at most ${MAX_GOALS_PER_TURN} per turn`).nullish(),
+};
+
+/** `{"agent_id":"demo.assistant","messages":["hello"]}` is enough; without messages the thread waits for its first one. */
+export const ThreadRequest = z.strictObject({
+  agent_id: AgentId,
+  messages: z.array(MessageInput).default([]),
+  ...said,
+  thread_id: z.string().regex(CALLER_RUN_ID_PATTERN, 'may hold letters, digits and . _ : - and no "/"').optional(),
+  org_id: z.string().optional(),
+  created_by: z.string().optional(),
+  created_from_agent_id: z.string().optional(),
+  visibility: ThreadVisibility.optional(),
+  model_profile: z.string().nullish(),
+  title: z.string().min(1).max(200).optional(),
+  signal_live: z.boolean().optional(),
+  /** Of a fork: where it comes from, and the messages up to there. */
+  forked_from: z
+    .strictObject({
+      thread_id: z.string(),
+      message_sequence_num: z.number().int().nonnegative(),
+      messages: z.array(AgentMessage.extend({ content: z.array(AgentContent) })),
+    })
+    .optional(),
+});
+export type ThreadRequest = z.infer<typeof ThreadRequest>;
+export type ThreadRequestInput = z.input<typeof ThreadRequest>;
+
+export const OnBusy = z.enum(['reject', 'enqueue', 'interrupt']);
+export type OnBusy = z.infer<typeof OnBusy>;
+
+export const SendMessage = z.strictObject({
+  message: MessageInput,
+  ...said,
+  on_busy: OnBusy.default('reject'),
+});
+export type SendMessage = z.infer<typeof SendMessage>;
+export type SendMessageInput = z.input<typeof SendMessage>;
+
+export function checkThreadRequest(value: unknown): ThreadRequest {
+  const request = parse(ThreadRequest, withoutLegacy(value), 'the request of a thread');
+  const last = request.messages.at(-1);
+  if (last !== undefined && last.role !== 'user')
+    throw new PerdureError('invalid_request', 'messages: the last one must be the user’s, for the agent to answer');
+  if (request.messages.length === 0 && (request.goals?.length ?? 0) > 0)
+    throw new PerdureError('invalid_request', 'goals: they belong to a message; send one with them');
+  checkSize(request.messages);
+  return request;
+}
+
+export function checkSendMessage(value: unknown): SendMessage {
+  const sent = parse(SendMessage, value, 'the message');
+  if (sent.message.role !== 'user') throw new PerdureError('invalid_request', 'message.role: must be "user"');
+  checkSize([sent.message]);
+  return sent;
+}
+
+function checkSize(messages: readonly MessageInput[]): void {
+  const bytes = utf8Bytes(JSON.stringify(messages));
+  // Beside the text there is room for goals and tools.
+  const most = INPUT_LIMIT_BYTES - INLINE_LIMIT_BYTES;
+  if (bytes > most)
+    throw new PerdureError('input_too_large', `the messages have ${bytes} bytes; at most ${most} can be taken`);
+}
+
+function parse<T extends z.ZodType>(schema: T, value: unknown, what: string): z.infer<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
+  const list = issues.map(({ path, message }) => `${path || 'request'}: ${message}`).join('; ');
+  throw new PerdureError('invalid_request', `${what} is invalid: ${list}`, { issues });
+}
+
+function withoutLegacy(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const { session_id, chat_id, ...rest } = value as Record<string, unknown>;
+  const old = session_id ?? chat_id;
+  return old === undefined || 'thread_id' in rest ? rest : { ...rest, thread_id: old };
+}

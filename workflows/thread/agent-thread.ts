@@ -1,0 +1,120 @@
+/**
+ * The thread workflow: a conversation that outlives its runs. Its id is the `thread_id`; each turn is a child run.
+ *
+ * H1  The thread carries its own records: closed turns may vanish with the retention.
+ * H2  It continues as new between turns only, so that no run is ever orphaned, with messages that wait.
+ * H3  Deleted is for good: the workflow ends, its record is gone, and nothing is taken any more.
+ * H4  A cancel of the workflow is a cancel of its turn; what ends a thread is `delete`.
+ */
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { OpenedThread, ThreadActivities } from '../../contract/activities.js';
+import type { ThreadRequest } from '../../contract/thread-request.js';
+import { failureOf } from '../run-failure.js';
+import { addMessage, addSpoken, beginTurn, setStatus, setTitle } from './change-thread.js';
+import { runTurn } from './run-turn.js';
+import { cancelTurn, registerThreadHandlers } from './thread-handlers.js';
+import { createThreadPageView } from './thread-page.js';
+import { beginThread, carryThread, resumeThread } from './thread-state.js';
+import type { CarriedThread, Thread } from './thread-state.js';
+
+export interface ThreadOutput {
+  version: 1;
+  thread_id: string;
+  status: 'deleted';
+}
+
+export async function agentThread(request: unknown, carried?: CarriedThread): Promise<ThreadOutput> {
+  if (carried !== undefined && carried.version !== 1) {
+    const version = String((carried as { version: unknown }).version);
+    const why = `state of version ${version} was carried here; this worker knows version 1`;
+    throw ApplicationFailure.nonRetryable(why, 'unknown_version');
+  }
+  const thread = carried === undefined ? beginThread(request) : resumeThread(carried);
+  registerThreadHandlers(thread);
+  CancellationScope.current().cancelRequested.catch(() => cancelTurn(thread, { reason: 'user_requested' }));
+  return CancellationScope.nonCancellable(() => converse(thread, request));
+}
+
+async function converse(thread: Thread, raw: unknown): Promise<ThreadOutput> {
+  const page = createThreadPageView(thread);
+  const opened = thread.opened ?? (await open(thread, raw));
+  for (;;) {
+    const next = thread.turn === undefined && !thread.deleted ? thread.queue.shift() : undefined;
+    if (next !== undefined) beginTurn(thread, next);
+    page.show();
+    await condition(() => thread.deleted || thread.turn !== undefined || isDue(opened));
+    if (isDue(opened) && !thread.deleted) await continueLater(thread, opened);
+    if (thread.turn !== undefined && !thread.deleted) {
+      page.show();
+      await runTurn(thread, opened, thread.turn);
+    }
+    if (thread.deleted) return end(thread, page.show);
+  }
+}
+
+async function open(thread: Thread, request: unknown): Promise<OpenedThread> {
+  const { openThread } = proxyActivities<ThreadActivities>({
+    startToCloseTimeout: 10_000,
+    retry: { maximumAttempts: 5 },
+    summary: 'open the thread',
+  });
+  try {
+    const opened = await openThread({ thread_id: thread.thread_id, request });
+    thread.opened = opened;
+    begin(thread, opened.request);
+    return opened;
+  } catch (error) {
+    const { code, debug_message } = failureOf(error);
+    throw ApplicationFailure.nonRetryable(debug_message, code);
+  }
+}
+
+/** The messages that a thread begins with: of the one it was forked from, and those of its request. */
+function begin(thread: Thread, request: ThreadRequest): void {
+  const { messages, forked_from, title } = request;
+  for (const message of forked_from?.messages ?? []) addMessage(thread, message);
+  if (title !== undefined) setTitle(thread, title);
+  for (const message of messages.slice(0, -1)) addSpoken(thread, message);
+  const last = messages.at(-1);
+  const { goals, client_tools } = request;
+  if (client_tools != null) thread.client_tools = client_tools;
+  if (last !== undefined) beginTurn(thread, { message: last, ...(goals == null ? {} : { goals }) });
+  else if (thread.messages.length > 0) setStatus(thread, 'user_turn');
+}
+
+function isDue({ runtime }: OpenedThread): boolean {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  const threshold = runtime.continue_as_new_after_events;
+  return continueAsNewSuggested || (threshold !== undefined && historyLength >= threshold);
+}
+
+/** Returns when it was deleted meanwhile. */
+async function continueLater(thread: Thread, opened: OpenedThread): Promise<void> {
+  await condition(allHandlersFinished);
+  if (thread.deleted) return;
+  const { agent_id, org_id, created_by } = opened.request;
+  const about = {
+    agent_id,
+    ...(org_id === undefined ? {} : { org_id }),
+    ...(created_by === undefined ? {} : { created_by }),
+  };
+  await continueAsNew<(raw: unknown, carried: CarriedThread) => Promise<unknown>>(about, carryThread(thread, opened));
+}
+
+async function end(thread: Thread, show: () => void): Promise<ThreadOutput> {
+  thread.messages.length = 0;
+  thread.context.messages.length = 0;
+  thread.goals = [];
+  thread.title = null;
+  show();
+  await condition(allHandlersFinished);
+  return { version: 1, thread_id: thread.thread_id, status: 'deleted' };
+}

@@ -1,0 +1,76 @@
+/** Every change of what a client sees of a thread goes through here, and is counted: that is what deltas are made of. */
+import { closeOpenCalls, foldContext } from '../../contract/thread-context.js';
+import { turnRunId } from '../../contract/thread-ids.js';
+import type { AgentMessage, AgentThreadStatus } from '../../contract/thread-records.js';
+import type { MessageInput } from '../../contract/thread-request.js';
+import type { Said, Thread, Turn } from './thread-state.js';
+
+const TITLE_CHARACTERS = 80;
+
+export function setStatus(thread: Thread, status: AgentThreadStatus): void {
+  if (thread.status === status) return;
+  thread.status = status;
+  thread.changed.status = ++thread.counter;
+}
+
+export function setTitle(thread: Thread, title: string): void {
+  if (thread.title === title) return;
+  thread.title = title;
+  thread.changed.title = ++thread.counter;
+}
+
+export function goalsChanged(thread: Thread): void {
+  thread.changed.goals = ++thread.counter;
+}
+
+export function addMessage(thread: Thread, message: AgentMessage): void {
+  foldContext(thread.context, message, thread.messages.length);
+  thread.messages.push(message);
+  thread.counter += 1;
+}
+
+export function addSpoken(thread: Thread, { role, content }: MessageInput): void {
+  addMessage(thread, { role, content, status: 'completed', created: new Date().toISOString() });
+}
+
+/** A user's message is in the record from here on, and its answer is awaited. */
+export function beginTurn(thread: Thread, said: Said): Turn {
+  const { message, goals = [], client_tools } = said;
+  const text = message.content.map((block) => block.text).join('\n\n');
+  if (client_tools !== undefined) thread.client_tools = client_tools;
+  closeOpenCalls(thread.context);
+  const { messages, digest, characters } = thread.context;
+  const number = ++thread.turns;
+  const turn: Turn = {
+    number,
+    run_id: turnRunId(thread.thread_id, number),
+    input: text,
+    goals,
+    client_tools: thread.client_tools,
+    prefix: { length: messages.length, digest, characters },
+    message_sequence_num: thread.messages.length,
+    started: false,
+  };
+  addSpoken(thread, { ...message, content: [{ content_type: 'text', text }] });
+  if (thread.title === null) setTitle(thread, titleOf(text));
+  for (const { goal_type, goal_data } of goals) {
+    thread.goals.push({
+      turn: number,
+      goal_type,
+      goal_data,
+      status: 'pending',
+      message_sequence_num: turn.message_sequence_num,
+      created: new Date().toISOString(),
+      concluded_at: null,
+    });
+  }
+  if (goals.length > 0) goalsChanged(thread);
+  thread.turn = turn;
+  setStatus(thread, 'roboto_turn');
+  return turn;
+}
+
+function titleOf(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > TITLE_CHARACTERS ? `${line.slice(0, TITLE_CHARACTERS - 1)}…` : line;
+}

@@ -1,0 +1,78 @@
+/** What the open turn waits for: results of the client's tools, which the thread takes, and other pauses, which it shows. */
+import type { ChildAwaitNotice, ToolResultsAnswer } from '../../contract/awaits.js';
+import type { PendingToolUse, SubmitCommand, ToolUseResult } from '../../contract/thread-commands.js';
+import { malformedResults } from '../../contract/thread-commands.js';
+import { toolUseId } from '../../contract/thread-ids.js';
+import { isNotice } from '../child-awaits.js';
+import { setStatus } from './change-thread.js';
+import type { Thread } from './thread-state.js';
+
+export function noteAwaits(thread: Thread, notice: ChildAwaitNotice): void {
+  // Anyone can send a signal; and one can come after the turn's end.
+  if (thread.turn === undefined || !isNotice(notice) || notice.via !== thread.turn.run_id) return;
+  for (const { link, await_id, kind, state, calls } of notice.changes) {
+    const { run_id } = link;
+    const isOther = (open: { run_id: string; await_id: string }) =>
+      open.run_id !== run_id || open.await_id !== await_id;
+    thread.pending = thread.pending.filter(isOther);
+    thread.pauses = thread.pauses.filter(isOther);
+    if (state !== 'open') continue;
+    if (kind !== 'external_tools' || !Array.isArray(calls)) thread.pauses.push({ run_id, await_id, kind });
+    else
+      for (const { tool_call_id } of calls) {
+        const tool_use_id = toolUseId(thread.thread_id, run_id, tool_call_id);
+        thread.pending.push({ tool_use_id, run_id, tool_call_id, await_id });
+      }
+  }
+  showWaiting(thread);
+}
+
+function showWaiting(thread: Thread): void {
+  setStatus(thread, thread.pending.length > 0 ? 'client_tool_turn' : 'roboto_turn');
+}
+
+/** Why the results cannot be taken; undefined when they can. */
+export function refusedResults(thread: Thread, command: unknown): string | undefined {
+  const shape = malformedResults(command);
+  if (shape !== undefined) return shape;
+  const { tool_results } = command as SubmitCommand;
+  const ids = tool_results.map((result) => result.tool_use_id);
+  const pending = thread.pending.map((use) => use.tool_use_id);
+  const foreign = ids.find((id) => !pending.includes(id));
+  if (foreign !== undefined) {
+    const list = pending.length === 0 ? 'Nothing is pending' : `Pending: ${pending.join(', ')}`;
+    return `${foreign.slice(0, 200)} does not wait for a result: it has one already, or was never asked of the client. ${list}`;
+  }
+  return new Set(ids).size < ids.length ? 'a tool use is answered twice' : undefined;
+}
+
+export interface Forward {
+  run_id: string;
+  answer: ToolResultsAnswer;
+}
+
+/** Takes results that were not refused: from here on they are not pending. What is to be told to which run. */
+export function takeResults(thread: Thread, { tool_results }: SubmitCommand): Forward[] {
+  const byAwait = new Map<string, Forward>();
+  for (const result of tool_results) {
+    const use = thread.pending.find((candidate) => candidate.tool_use_id === result.tool_use_id);
+    if (use === undefined) continue;
+    const key = `${use.run_id} ${use.await_id}`;
+    const forward = byAwait.get(key) ?? { run_id: use.run_id, answer: { await_id: use.await_id, results: [] } };
+    forward.answer.results.push(toResult(use, result));
+    byAwait.set(key, forward);
+  }
+  const taken = new Set(tool_results.map((result) => result.tool_use_id));
+  thread.pending = thread.pending.filter((use) => !taken.has(use.tool_use_id));
+  showWaiting(thread);
+  return [...byAwait.values()];
+}
+
+function toResult({ tool_call_id }: PendingToolUse, { status, output, runtime_ms }: ToolUseResult) {
+  return {
+    tool_call_id,
+    status,
+    ...(output === undefined ? {} : { output }),
+    ...(runtime_ms === undefined ? {} : { runtime_ms }),
+  };
+}

@@ -1,0 +1,40 @@
+/** What a client is told of a thread, beside its messages. */
+import type { ThreadHeader } from '../../contract/thread-commands.js';
+import type { AgentThreadGoalRecord } from '../../contract/thread-records.js';
+import type { Goal, Thread } from './thread-state.js';
+
+export function headerOf(thread: Thread): ThreadHeader {
+  const { thread_id, created, status, title, counter, changed, turn, queue, deleted } = thread;
+  const request = thread.opened?.request ?? thread.raw;
+  const forked = request.forked_from;
+  return {
+    record: {
+      thread_id,
+      org_id: request.org_id ?? '',
+      created,
+      created_by: request.created_by ?? '',
+      created_from_agent_id: request.created_from_agent_id ?? null,
+      forked_from_thread_id: forked?.thread_id ?? null,
+      forked_from_message_sequence_num: forked?.message_sequence_num ?? null,
+      visibility: request.visibility ?? (request.created_from_agent_id === undefined ? 'private' : 'org'),
+      model_profile: request.model_profile ?? null,
+    },
+    agent_id: request.agent_id ?? '',
+    ready: thread.opened !== undefined,
+    status,
+    title: deleted ? null : title,
+    goals: deleted ? [] : thread.goals.map(shown),
+    counter,
+    changed,
+    ...(turn === undefined ? {} : { turn: { run_id: turn.run_id } }),
+    queued: queue.length,
+    pending: thread.pending,
+    pauses: thread.pauses,
+    deleted,
+  };
+}
+
+function shown(goal: Goal): AgentThreadGoalRecord {
+  const { goal_type, goal_data, status, message_sequence_num, created, concluded_at } = goal;
+  return { goal_type, goal_data, status, message_sequence_num, created, concluded_at };
+}

@@ -1,0 +1,138 @@
+/**
+ * All that a thread knows, and the part of it that continues as new. What a client sees of it is the record; the
+ * conversation as models read it is derived from the messages.
+ */
+import { workflowInfo } from '@temporalio/workflow';
+import type { OpenedThread } from '../../contract/activities.js';
+import type { Cancellation } from '../../contract/run.js';
+import type { OpenPause, PendingToolUse, SendAnswer } from '../../contract/thread-commands.js';
+import { contextOf } from '../../contract/thread-context.js';
+import type { ThreadContext } from '../../contract/thread-context.js';
+import type { ThreadFields } from '../../contract/thread-delta.js';
+import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
+import type { GoalInput, MessageInput, ThreadRequest } from '../../contract/thread-request.js';
+import type { ClientToolSpec } from '../../contract/tools.js';
+
+/** A message that waits for its turn. */
+export interface Said {
+  message: MessageInput;
+  client_tools?: ClientToolSpec[];
+  goals?: GoalInput[];
+}
+
+/** The turn that is going on. Its user message is in the record; what its run says comes when the run is over. */
+export interface Turn {
+  number: number;
+  run_id: string;
+  input: string;
+  goals: GoalInput[];
+  client_tools: ClientToolSpec[];
+  /** Of the conversation before it. */
+  prefix: { length: number; digest: string; characters: number };
+  /** Index of its user message. */
+  message_sequence_num: number;
+  /** Its run was asked for: from then on the thread cannot continue as new. */
+  started: boolean;
+  cancellation?: Cancellation;
+}
+
+export interface Goal extends AgentThreadGoalRecord {
+  turn: number;
+}
+
+/** Version history: 1 first shape. */
+export interface CarriedThread {
+  version: 1;
+  opened: OpenedThread;
+  created: string;
+  messages: AgentMessage[];
+  goals: Goal[];
+  title: string | null;
+  status: AgentThreadStatus;
+  counter: number;
+  changed: Record<keyof ThreadFields, number>;
+  turns: number;
+  turn?: Turn;
+  queue: Said[];
+  client_tools: ClientToolSpec[];
+  taken: [string, SendAnswer | null][];
+}
+
+export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn'> {
+  readonly thread_id: string;
+  /** Undefined until the request was validated. */
+  opened: OpenedThread | undefined;
+  /** As it came. */
+  readonly raw: Partial<ThreadRequest>;
+  readonly context: ThreadContext;
+  turn: Turn | undefined;
+  pending: PendingToolUse[];
+  pauses: OpenPause[];
+  deleted: boolean;
+}
+
+const TAKEN_KEPT = 200;
+
+export function beginThread(raw: unknown): Thread {
+  const given = (typeof raw === 'object' && raw !== null ? raw : {}) as Partial<ThreadRequest>;
+  const at = new Date().toISOString();
+  return {
+    ...assemble(given, [], at),
+    status: hasMessages(given) ? 'roboto_turn' : 'not_started',
+  };
+}
+
+export function resumeThread(carried: CarriedThread): Thread {
+  const { version: _, opened, turn, ...state } = carried;
+  return { ...assemble(opened.request, carried.messages, carried.created), ...state, opened, turn };
+}
+
+export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread {
+  const { forked_from, ...request } = opened.request;
+  // Its messages are in the record now, and so are those that it began with.
+  const kept = forked_from === undefined ? {} : { forked_from: { ...forked_from, messages: [] } };
+  return {
+    version: 1,
+    opened: { ...opened, request: { ...request, messages: [], ...kept } },
+    created: thread.created,
+    messages: thread.messages,
+    goals: thread.goals,
+    title: thread.title,
+    status: thread.status,
+    counter: thread.counter,
+    changed: thread.changed,
+    turns: thread.turns,
+    ...(thread.turn === undefined ? {} : { turn: thread.turn }),
+    queue: thread.queue,
+    client_tools: thread.client_tools,
+    taken: thread.taken.slice(-TAKEN_KEPT),
+  };
+}
+
+function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created: string): Thread {
+  return {
+    thread_id: workflowInfo().workflowId,
+    raw,
+    opened: undefined,
+    created,
+    messages,
+    context: contextOf(messages),
+    goals: [],
+    title: null,
+    status: 'not_started',
+    counter: 1,
+    changed: { status: 1, title: 1, goals: 1 },
+    turns: 0,
+    turn: undefined,
+    queue: [],
+    client_tools: [],
+    taken: [],
+    pending: [],
+    pauses: [],
+    deleted: false,
+  };
+}
+
+function hasMessages({ messages }: Partial<ThreadRequest>): boolean {
+  return Array.isArray(messages) && messages.length > 0;
+}
