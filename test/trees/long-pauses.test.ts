@@ -82,6 +82,7 @@ describe('a long pause', () => {
       policy: { approve: ['client.declared.*'] },
       limits: { run: { time_budget: '3s' } },
     });
+    const first = await executionOf(run_id);
     await paused(run_id, 2);
     const [approval] = (await world.client.runs.get(run_id)).awaits;
     await world.client.runs.decideApproval(run_id, {
@@ -93,7 +94,7 @@ describe('a long pause', () => {
       async () => (await world.client.runs.get(run_id)).awaits.some((entry) => entry.kind === 'external_tools'),
       'the call',
     );
-    await continued(run_id, await executionOf(run_id));
+    await continued(run_id, first);
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     const open = (await world.client.runs.get(run_id)).awaits;
     expect(open.map((entry) => entry.kind).sort()).toEqual(['approval', 'external_tools']);
