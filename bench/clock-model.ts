@@ -10,13 +10,16 @@ export async function* ticks(words: number, pauseMs: number, signal?: AbortSigna
 }
 
 /** Asked to "say N words", it says so many; `begin` is waited for before the first. */
-export function clockModel(pauseMs: number, begin: () => Promise<void> = () => Promise.resolve()): ModelProvider {
+export function clockModel(
+  pauseMs: (words: number) => number,
+  begin: () => Promise<void> = () => Promise.resolve(),
+): ModelProvider {
   return {
     name: 'clock',
     async *stream(request, signal) {
       const words = Number(/\d+/.exec(JSON.stringify(request.messages[1]?.content))?.[0]);
       await begin();
-      for await (const delta of ticks(words, pauseMs, signal)) yield { type: 'text', delta };
+      for await (const delta of ticks(words, pauseMs(words), signal)) yield { type: 'text', delta };
       yield { type: 'finish', stop_reason: 'end_turn', usage: null };
     },
   };

@@ -34,8 +34,14 @@ export async function gatewayStream(): Promise<string> {
         defineAgent({ agent_id: 'bench.crowd', instructions: 'Tick.', model: 'crowd' }),
       ],
       models: {
-        clock: { provider: clockModel(10), model: 'clock' },
-        crowd: { provider: clockModel(0, () => gate), model: 'clock' },
+        clock: { provider: clockModel(() => 10), model: 'clock' },
+        crowd: {
+          provider: clockModel(
+            () => 0,
+            () => gate,
+          ),
+          model: 'clock',
+        },
       },
     },
     'gateway',

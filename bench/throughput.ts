@@ -4,8 +4,8 @@ import { defineAgent, defineTool } from '../kit/index.js';
 import { scripted } from '../providers/index.js';
 import { median, openStage, table, timed } from './stage.js';
 
-const RUNS = Number(process.env['PERDURE_BENCH_RUNS'] ?? 150);
-const ROUNDS = 5;
+const RUNS = Number(process.env['PERDURE_BENCH_RUNS'] ?? 100);
+const ROUNDS = 9;
 const AT_ONCE = 20;
 
 const look = defineTool({
