@@ -1,7 +1,7 @@
 /** Commands that go through a gateway, with no Temporal server in sight. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serveStreams } from '../gateway/stream/stream-server.js';
-import type { StreamServer } from '../gateway/stream/stream-server.js';
+import { serveFor } from '../gateway/gateway-world.js';
+import type { GatewayWorld } from '../gateway/gateway-world.js';
 import { call } from '../support/test-agents.js';
 import { ask, child, treeConfig } from '../support/tree-agents.js';
 import { createWorld, until } from '../support/world.js';
@@ -10,13 +10,13 @@ import { finished, jsonLines, perdure, script } from './command.js';
 
 describe('a command with --url', () => {
   let world: World;
-  let server: StreamServer;
+  let server: GatewayWorld;
   beforeAll(async () => {
     world = await createWorld(treeConfig());
-    server = await serveStreams(world.client.runs);
+    server = await serveFor(world, { kind: 'off' });
   });
   afterAll(async () => {
-    await server.close();
+    await server.stop();
     await world.end();
   });
   const through = (...args: string[]) => perdure([...args, '--url', server.url]);
@@ -31,8 +31,11 @@ describe('a command with --url', () => {
     const json = await finished(through('run', 'test.node', input, '--json', '--run-id', 'url-json'));
     const durable = jsonLines(json.stdout).filter((line) => 'seq' in line);
     expect(durable).toEqual(await world.logOf('url-json'));
+    // The gateway takes the same request as the same run, and another one under its id as a mistake.
     const again = await finished(through('run', 'test.node', input, '--run-id', 'url-json'));
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('there is a run "url-json" already') });
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('It is done.') });
+    const other = await finished(through('run', 'test.node', script({ text: 'Other.' }), '--run-id', 'url-json'));
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('started by another request') });
   });
 
   it('inspects, draws and answers, and repeats the address in what it tells to type', async () => {

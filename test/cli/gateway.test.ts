@@ -34,7 +34,8 @@ describe('perdure dev', () => {
 
   it('serves the gateway without auth, over the worker’s own live channel', async () => {
     const me = caller(dev.http);
-    expect((await me.get('/readyz')).body).toEqual({ status: 'ok' });
+    // The server knows of a worker once it has polled.
+    await until(async () => (await me.get('/readyz')).status === 200, 'a worker that polls');
     expect((await me.get('/v1/agents')).body).toMatchObject({ agents: [{ agent_id: 'demo.assistant' }] });
     expect((await me.get('/v1/model-profiles')).body).toMatchObject({
       model_profiles: [

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpClient } from '../../../client/http/index.js';
 import type { HttpClient } from '../../../client/http/index.js';
+import { serveFor } from '../../gateway/gateway-world.js';
+import type { GatewayWorld } from '../../gateway/gateway-world.js';
 import { serveStreams } from '../../gateway/stream/stream-server.js';
 import type { StreamServer } from '../../gateway/stream/stream-server.js';
 import { call, script } from '../../support/test-agents.js';
@@ -14,15 +16,19 @@ import type { World } from '../../support/world.js';
 
 describe('the client over HTTP', () => {
   let world: World;
+  let gateway: GatewayWorld;
+  /** Counts its streams. */
   let server: StreamServer;
   let client: HttpClient;
   beforeAll(async () => {
     world = await createWorld(treeConfig());
     server = await serveStreams(world.client.runs, { heartbeatMs: 50 });
-    client = createHttpClient({ url: `${server.url}/` });
+    gateway = await serveFor(world, { kind: 'off' });
+    client = createHttpClient({ url: `${gateway.url}/` });
   });
   afterAll(async () => {
     await client.close();
+    await gateway.stop();
     await server.close();
     await world.end();
   });
@@ -73,7 +79,7 @@ describe('the client over HTTP', () => {
     const first = client.runs.stream(runId);
     const seen = [];
     for await (const event of first) if (seen.push(event) === 5) break;
-    const other = createHttpClient({ url: server.url });
+    const other = createHttpClient({ url: gateway.url });
     const rest = other.runs.stream(runId, { cursor: first.cursor() });
     expect([...seen, ...(await collect(rest))]).toEqual(log);
     expect(await collect(other.runs.stream(runId, { cursor: rest.cursor() }))).toEqual([]);
@@ -93,12 +99,12 @@ describe('the client over HTTP', () => {
 
   it('an abort, a return or a close ends the stream at once, not the run', async () => {
     const runId = await start(hanging);
-    const closing = createHttpClient({ url: server.url });
+    const [closing, counted] = [createHttpClient({ url: server.url }), createHttpClient({ url: server.url })];
     const aborting = new AbortController();
     const streams = [
-      client.runs.stream(runId, { signal: aborting.signal }),
+      counted.runs.stream(runId, { signal: aborting.signal }),
       closing.runs.stream(runId),
-      client.runs.stream(runId),
+      counted.runs.stream(runId),
     ] as const;
     const readings = streams.map((stream) => collect(stream));
     await until(() => server.open() >= 3, 'three readers');
