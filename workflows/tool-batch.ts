@@ -2,26 +2,22 @@
  * A batch of tool calls: admitted whole or refused whole, run in parallel (activities, children and pauses in one
  * race), and every call gets exactly one `tool_result`, whatever happens to it.
  */
-import { condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
-import type { CallToolResult, RunActivities } from '../contract/activities.js';
-import type { ClientToolResult } from '../contract/awaits.js';
+import { condition, workflowInfo } from '@temporalio/workflow';
+import type { CallToolResult } from '../contract/activities.js';
 import type { RunLink } from '../contract/run.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
-import { INLINE_LIMIT_BYTES } from '../contract/sizes.js';
-import { admitBatch, askPeople } from './admit-batch.js';
-import { resolved } from './awaits.js';
-import type { Await } from './awaits.js';
+import { admitBatch } from './admit-batch.js';
 import { returnLease } from './budget.js';
 import { runChild } from './child-run.js';
 import { isPaused } from './clock.js';
 import { achieveGoal } from './goals.js';
 import type { RequestedCall, Step } from './model-step.js';
+import { afterPeople } from './paused-call.js';
 import { failureOf } from './run-failure.js';
 import type { RunPage } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
 import { failedCall, runTool } from './run-tool.js';
-import { settle } from './settle.js';
 import { stoppedFailure } from './stopped-failure.js';
 
 /** A call and what was decided about it; carried when the run continues as new in the middle of a pause. */
@@ -50,8 +46,6 @@ export interface Batch {
 
 /** A pause longer than this continues as new, once, so that it resumes on new code with a short history. */
 const LONG_PAUSE_MS = 600_000;
-
-const MOST_BYTES_PER_CHARACTER = 3;
 
 /** The limit that refused the batch, if one did. */
 export async function runBatch(
@@ -172,29 +166,6 @@ function settleCall(
   return isPaused ? afterPeople(run, pinned, step, call, tool, make) : make();
 }
 
-/** A call that waits for approval, for its answer, or for one after the other. */
-async function afterPeople(
-  run: Run,
-  pinned: Pinned,
-  step: Step,
-  call: BatchCall,
-  tool: ToolSpec,
-  make: () => Promise<CallToolResult>,
-): Promise<CallToolResult> {
-  if (call.approval !== undefined) {
-    const denial = await approved(run, entryOf(run, call.approval));
-    if (denial !== undefined) return failedCall(denial);
-    // After a continue-as-new the question is there already.
-    if (tool.kind === 'client' || tool.kind === 'clarification') {
-      if (call.await_id === undefined) askPeople(run, pinned, step, [call], tool.kind);
-    } else {
-      const ids = { step_id: step.id, tool_id: tool.tool_id, tool_call_id: call.tool_call_id };
-      run.log.append({ type: 'tool_scheduled', ...ids, timeout_ms: tool.timeout_ms });
-    }
-  }
-  return call.await_id === undefined ? make() : answered(run, call, entryOf(run, call.await_id));
-}
-
 /** One after another, where the key is the same. */
 function inTurn<T>(
   turns: Map<string, Promise<unknown>>,
@@ -212,72 +183,6 @@ function inTurn<T>(
     mine.catch(() => {}),
   );
   return mine;
-}
-
-function entryOf(run: Run, awaitId: string): Await {
-  const entry = run.awaits.find((candidate) => candidate.await_id === awaitId);
-  if (entry === undefined) throw new Error(`there is no pause ${awaitId} in run ${run.handle.run_id}`);
-  return entry;
-}
-
-async function approved(run: Run, entry: Await): Promise<ToolFailure | undefined> {
-  await resolved(run, entry);
-  if (entry.resolution === 'approved') return undefined;
-  if (entry.resolution === 'expired') return toolFailure('expired', 'Nobody approved the call in time.');
-  if (entry.resolution === 'canceled') return stoppedFailure(run);
-  const note = entry.answer === undefined ? '' : ` They said: ${entry.answer}`;
-  return toolFailure('denied', `A person denied this call.${note}`);
-}
-
-async function answered(run: Run, call: BatchCall, entry: Await): Promise<CallToolResult> {
-  await resolved(run, entry);
-  const duration = Date.now() - (entry.opened_at ?? Date.now());
-  const given = entry.results[call.tool_call_id];
-  if (entry.kind === 'clarification' && entry.resolution === 'answered') return said(run, entry.answer ?? '', duration);
-  if (given !== undefined) return fromClient(run, given, duration);
-  if (entry.resolution === 'expired') {
-    const whom = entry.kind === 'clarification' ? 'The user did not answer' : 'The caller did not give a result';
-    return failedCall(toolFailure('expired', `${whom} in time.`), duration);
-  }
-  return failedCall(stoppedFailure(run), duration);
-}
-
-/** What a person or the caller gave, trimmed like any tool's output if it is large. */
-async function said(run: Run, text: string, duration_ms: number): Promise<CallToolResult> {
-  const rest = { duration_ms, attempts: 1, progress: [], retries: [] };
-  if (text.length <= INLINE_LIMIT_BYTES / MOST_BYTES_PER_CHARACTER) return { content: text, ...rest };
-  const { keepOutput } = proxyActivities<RunActivities>({
-    startToCloseTimeout: 30_000,
-    retry: { maximumAttempts: 3 },
-    summary: 'keep a large answer',
-  });
-  const settled = await settle(run, () => keepOutput({ run: run.handle, text }));
-  if (settled.state === 'done') return { ...settled.value, ...rest };
-  const stopped = run.cancellation !== undefined || run.deadline_passed || settled.state === 'abandoned';
-  return failedCall(
-    stopped ? stoppedFailure(run) : toolFailure('internal', failureOf(settled.error).debug_message),
-    duration_ms,
-  );
-}
-
-async function fromClient(
-  run: Run,
-  { status, output, runtime_ms }: ClientToolResult,
-  waited: number,
-): Promise<CallToolResult> {
-  const text = output === undefined ? '' : typeof output === 'string' ? output : JSON.stringify(output);
-  const duration = runtime_ms === undefined ? waited : Math.round(runtime_ms);
-  if (status === 'success') return said(run, text, duration);
-  const kind = status === 'declined' ? 'denied' : 'internal';
-  return failedCall(
-    toolFailure(
-      kind,
-      text.trim() === ''
-        ? `The caller ${status === 'declined' ? 'declined the call' : 'reported an error'}.`
-        : text.slice(0, INLINE_LIMIT_BYTES / MOST_BYTES_PER_CHARACTER),
-    ),
-    duration,
-  );
 }
 
 function closeCall(
