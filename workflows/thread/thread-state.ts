@@ -5,6 +5,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { OpenedThread } from '../../contract/activities.js';
 import type { Cancellation } from '../../contract/run.js';
+import type { RequestMark, UnseenRequest } from '../../contract/request-mark.js';
 import type { OpenPause, PendingToolUse, SendAnswer } from '../../contract/thread-commands.js';
 import { contextOf } from '../../contract/thread-context.js';
 import type { ThreadContext } from '../../contract/thread-context.js';
@@ -12,12 +13,14 @@ import type { ThreadFields } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { GoalInput, MessageInput, ThreadRequest } from '../../contract/thread-request.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
+import { unseenStart } from './unseen-requests.js';
 
 /** A message that waits for its turn. */
 export interface Said {
   message: MessageInput;
   client_tools?: ClientToolSpec[];
   goals?: GoalInput[];
+  mark?: RequestMark;
 }
 
 /** The turn that is going on. Its user message is in the record; what its run says comes when the run is over. */
@@ -56,9 +59,12 @@ export interface CarriedThread {
   queue: Said[];
   client_tools: ClientToolSpec[];
   taken: [string, SendAnswer | null][];
+  /** Since 0.4. */
+  unseen?: UnseenRequest[];
+  pins?: Record<string, string>;
 }
 
-export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn'> {
+export interface Thread extends Omit<Required<CarriedThread>, 'version' | 'opened' | 'turn'> {
   readonly thread_id: string;
   /** Undefined until the request was validated. */
   opened: OpenedThread | undefined;
@@ -79,6 +85,7 @@ export function beginThread(raw: unknown): Thread {
   return {
     ...assemble(given, [], at),
     status: hasMessages(given) ? 'roboto_turn' : 'not_started',
+    unseen: unseenStart(given.mark),
   };
 }
 
@@ -106,6 +113,8 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     queue: thread.queue,
     client_tools: thread.client_tools,
     taken: thread.taken.slice(-TAKEN_KEPT),
+    ...(thread.unseen.length === 0 ? {} : { unseen: thread.unseen }),
+    ...(Object.keys(thread.pins).length === 0 ? {} : { pins: thread.pins }),
   };
 }
 
@@ -127,6 +136,8 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     queue: [],
     client_tools: [],
     taken: [],
+    unseen: [],
+    pins: {},
     pending: [],
     pauses: [],
     deleted: false,
