@@ -22,7 +22,7 @@ import type { AgentThreadDelta, AgentThreadRecord } from '../../contract/thread-
 import { checkSendMessage, checkThreadRequest } from '../../contract/thread-request.js';
 import type { SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
 import { readToken, writeToken } from './continuation-token.js';
-import { checkRuns, explainThread, readThread } from './read-thread.js';
+import { checkRuns, explainThread, readSettings, readThread } from './read-thread.js';
 import { startThread } from './start-thread.js';
 import type { createTurnViews } from './turn-view.js';
 
@@ -128,12 +128,14 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       return { continuation_token: writeToken(threadId, found.position), ...found.delta };
     },
     async send(threadId, input, options) {
-      const { message, on_busy, client_tools, goals } = checkSendMessage(input);
+      const { message, on_busy, client_tools, goals, client_context, analysis_scope } = checkSendMessage(input);
       const command: SendCommand = {
         message,
         on_busy,
         ...(client_tools == null ? {} : { client_tools }),
         ...(goals == null ? {} : { goals }),
+        ...(client_context == null ? {} : { client_context }),
+        ...(analysis_scope == null ? {} : { analysis_scope }),
       };
       return update<SendAnswer>(threadId, SEND_MESSAGE, command, options);
     },
@@ -149,6 +151,7 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
         throw new PerdureError('invalid_request', `message_sequence_num ${message_sequence_num}: ${count}`);
       }
       const { org_id, model_profile, created_by: creator } = header.record;
+      const settings = await readSettings(client, threadId);
       const request = checkThreadRequest({
         agent_id: header.agent_id,
         ...(org_id === '' ? {} : { org_id }),
@@ -156,6 +159,7 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
         ...(thread_id === undefined ? {} : { thread_id }),
         ...(header.title === null ? {} : { title: header.title }),
         ...(signalLive ? { signal_live: true } : {}),
+        ...settings,
         model_profile,
         visibility: 'private',
         forked_from: { thread_id: threadId, message_sequence_num, messages: kept },

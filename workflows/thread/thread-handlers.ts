@@ -15,6 +15,7 @@ import {
   CHILD_AWAIT,
   DELETE_THREAD,
   READ_CONTEXT,
+  READ_SETTINGS,
   READ_THREAD,
   RENAME_THREAD,
   SEND_MESSAGE,
@@ -30,10 +31,11 @@ import type {
   SendCommand,
   SubmitCommand,
   ThreadPage,
+  ThreadSettings,
 } from '../../contract/thread-commands.js';
 import { beginTurn, setTitle } from './change-thread.js';
 import { noteAwaits, refusedResults, takeResults } from './pending-tools.js';
-import { headerOf } from './thread-header.js';
+import { headerOf, settingsOf } from './thread-header.js';
 import type { Thread } from './thread-state.js';
 
 const MOST_TITLE_CHARACTERS = 200;
@@ -123,6 +125,9 @@ export function registerThreadHandlers(thread: Thread): void {
     },
     { description: 'The conversation as models read it, in pages' },
   );
+  setHandler(defineQuery<ThreadSettings>(READ_SETTINGS), () => settingsOf(thread), {
+    description: 'What a fork takes along beside the messages',
+  });
 }
 
 /** The first reason stands. The run of the turn, if there is one. */
@@ -134,10 +139,12 @@ export function cancelTurn(thread: Thread, cancellation: Cancellation): string |
 
 function send(thread: Thread, command: SendCommand): SendAnswer {
   const { thread_id } = thread;
-  const { message, client_tools, goals, on_busy } = command;
+  const { message, client_tools, goals, client_context, analysis_scope, on_busy } = command;
   const said = {
     message,
     ...(client_tools === undefined ? {} : { client_tools }),
+    ...(client_context === undefined ? {} : { client_context }),
+    ...(analysis_scope === undefined ? {} : { analysis_scope }),
     ...(goals === undefined ? {} : { goals: goals.map((goal) => ({ ...goal, goal_data: goal.goal_data ?? {} })) }),
   };
   if (isBusy(thread)) {

@@ -18,6 +18,8 @@ export interface Said {
   message: MessageInput;
   client_tools?: ClientToolSpec[];
   goals?: GoalInput[];
+  client_context?: Record<string, unknown>;
+  analysis_scope?: Record<string, unknown>;
 }
 
 /** The turn that is going on. Its user message is in the record; what its run says comes when the run is over. */
@@ -31,6 +33,9 @@ export interface Turn {
   prefix: { length: number; digest: string; characters: number };
   /** Index of its user message. */
   message_sequence_num: number;
+  client_context?: Record<string, unknown>;
+  /** As it was when the turn began. */
+  analysis_scope?: Record<string, unknown>;
   /** Its run was asked for: from then on the thread cannot continue as new. */
   started: boolean;
   cancellation?: Cancellation;
@@ -55,6 +60,7 @@ export interface CarriedThread {
   turn?: Turn;
   queue: Said[];
   client_tools: ClientToolSpec[];
+  analysis_scope?: Record<string, unknown>;
   taken: [string, SendAnswer | null][];
 }
 
@@ -105,6 +111,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     ...(thread.turn === undefined ? {} : { turn: thread.turn }),
     queue: thread.queue,
     client_tools: thread.client_tools,
+    ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
     taken: thread.taken.slice(-TAKEN_KEPT),
   };
 }
