@@ -3,6 +3,7 @@
  * and the workflow must answer it without a parser of its own.
  */
 import type { AwaitKind } from './awaits.js';
+import { oversizedContext } from './client-context.js';
 import type { Page } from './pages.js';
 import { isMark } from './request-mark.js';
 import type { RequestMark, UnseenRequest } from './request-mark.js';
@@ -17,6 +18,8 @@ export interface SendCommand {
   message: MessageInput;
   client_tools?: ClientToolSpec[];
   goals?: GoalInput[];
+  client_context?: Record<string, unknown>;
+  analysis_scope?: Record<string, unknown>;
   on_busy?: OnBusy;
   /** Where it may be repeated. */
   mark?: RequestMark;
@@ -91,6 +94,12 @@ export interface ThreadHeader extends ThreadFields {
   pins?: Record<string, string>;
 }
 
+/** `read_settings`: what a fork takes along beside the messages. */
+export interface ThreadSettings {
+  system_prompt?: string;
+  analysis_scope?: Record<string, unknown>;
+}
+
 /** `read_thread`: pages of messages, each with the header. */
 export interface ThreadPage extends Page {
   header: ThreadHeader;
@@ -111,6 +120,11 @@ export function malformedSend(command: unknown): string | undefined {
   if (goals.length > MAX_GOALS_PER_TURN) return `goals: at most ${MAX_GOALS_PER_TURN} per turn`;
   if (!Array.isArray(client_tools)) return 'client_tools must be a list';
   if (given['mark'] !== undefined && !isMark(given['mark'])) return 'mark must be {"by": "…", "digest": "…"}';
+  const { client_context, analysis_scope } = given;
+  for (const [name, value] of Object.entries({ client_context, analysis_scope }))
+    if (value !== undefined && objectOf(value) === undefined) return `${name} must be an object`;
+  const oversized = oversizedContext({ system_prompt: undefined, client_context, analysis_scope });
+  if (oversized !== undefined) return oversized;
   return ['reject', 'enqueue', 'interrupt'].includes(String(on_busy))
     ? undefined
     : 'on_busy must be "reject", "enqueue" or "interrupt"';

@@ -31,7 +31,7 @@ import type { Begun } from './begin-once.js';
 import { readToken, writeToken } from './continuation-token.js';
 import { listThreads } from './list-threads.js';
 import type { ThreadFilter, ThreadList } from './list-threads.js';
-import { checkRuns, explainThread, readThread } from './read-thread.js';
+import { checkRuns, explainThread, readSettings, readThread } from './read-thread.js';
 import { startThread } from './start-thread.js';
 import type { createTurnViews } from './turn-view.js';
 
@@ -184,13 +184,15 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       return { continuation_token: writeToken(threadId, found.position), ...found.delta };
     },
     async send(threadId, input, options) {
-      const { message, on_busy, client_tools, goals } = checkSendMessage(input);
+      const { message, on_busy, client_tools, goals, client_context, analysis_scope } = checkSendMessage(input);
       const command: SendCommand = {
         message,
         on_busy,
         ...(client_tools == null ? {} : { client_tools }),
         ...(goals == null ? {} : { goals }),
         ...(options?.mark === undefined ? {} : { mark: options.mark }),
+        ...(client_context == null ? {} : { client_context }),
+        ...(analysis_scope == null ? {} : { analysis_scope }),
       };
       return update<SendAnswer>(threadId, SEND_MESSAGE, command, options);
     },
@@ -206,6 +208,7 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
         throw new PerdureError('invalid_request', `message_sequence_num ${message_sequence_num}: ${count}`);
       }
       const { org_id, model_profile, created_by: creator } = header.record;
+      const settings = await readSettings(client, threadId);
       const request = checkThreadRequest({
         agent_id: header.agent_id,
         ...(org_id === '' ? {} : { org_id }),
@@ -214,6 +217,7 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
         ...(mark === undefined ? {} : { mark }),
         ...(header.title === null ? {} : { title: header.title }),
         ...(signalLive ? { signal_live: true } : {}),
+        ...settings,
         model_profile,
         visibility: 'private',
         forked_from: { thread_id: threadId, message_sequence_num, messages: kept },

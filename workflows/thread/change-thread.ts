@@ -39,6 +39,7 @@ export function beginTurn(thread: Thread, said: Said): Turn {
   const { message, goals = [], client_tools } = said;
   const text = message.content.map((block) => block.text).join('\n\n');
   if (client_tools !== undefined) thread.client_tools = client_tools;
+  if (said.analysis_scope !== undefined) thread.analysis_scope = said.analysis_scope;
   closeOpenCalls(thread.context);
   const { messages, digest, characters } = thread.context;
   const number = ++thread.turns;
@@ -50,6 +51,8 @@ export function beginTurn(thread: Thread, said: Said): Turn {
     client_tools: thread.client_tools,
     prefix: { length: messages.length, digest, characters },
     message_sequence_num: thread.messages.length,
+    ...(said.client_context === undefined ? {} : { client_context: said.client_context }),
+    ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
     started: false,
   };
   addSpoken(thread, { ...message, content: [{ content_type: 'text', text }] });

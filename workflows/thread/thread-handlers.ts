@@ -17,6 +17,7 @@ import {
   DELETE_THREAD,
   PIN_THREAD,
   READ_CONTEXT,
+  READ_SETTINGS,
   READ_THREAD,
   RENAME_THREAD,
   SEND_MESSAGE,
@@ -34,10 +35,11 @@ import type {
   SendCommand,
   SubmitCommand,
   ThreadPage,
+  ThreadSettings,
 } from '../../contract/thread-commands.js';
 import { beginTurn, setTitle } from './change-thread.js';
 import { noteAwaits, refusedResults, takeResults } from './pending-tools.js';
-import { headerOf } from './thread-header.js';
+import { headerOf, settingsOf } from './thread-header.js';
 import type { Thread } from './thread-state.js';
 import { acknowledge, answerBefore, noteUnseen } from './unseen-requests.js';
 
@@ -148,6 +150,9 @@ export function registerThreadHandlers(thread: Thread): void {
     },
     { description: 'The conversation as models read it, in pages' },
   );
+  setHandler(defineQuery<ThreadSettings>(READ_SETTINGS), () => settingsOf(thread), {
+    description: 'What a fork takes along beside the messages',
+  });
 }
 
 /** The first reason stands. The run of the turn, if there is one. */
@@ -168,10 +173,12 @@ function sendOnce(thread: Thread, command: SendCommand): SendAnswer {
 
 function send(thread: Thread, command: SendCommand): SendAnswer {
   const { thread_id } = thread;
-  const { message, client_tools, goals, on_busy, mark } = command;
+  const { message, client_tools, goals, client_context, analysis_scope, on_busy, mark } = command;
   const said = {
     message,
     ...(client_tools === undefined ? {} : { client_tools }),
+    ...(client_context === undefined ? {} : { client_context }),
+    ...(analysis_scope === undefined ? {} : { analysis_scope }),
     ...(mark === undefined ? {} : { mark }),
     ...(goals === undefined ? {} : { goals: goals.map((goal) => ({ ...goal, goal_data: goal.goal_data ?? {} })) }),
   };

@@ -21,6 +21,8 @@ export interface Said {
   client_tools?: ClientToolSpec[];
   goals?: GoalInput[];
   mark?: RequestMark;
+  client_context?: Record<string, unknown>;
+  analysis_scope?: Record<string, unknown>;
 }
 
 /** The turn that is going on. Its user message is in the record; what its run says comes when the run is over. */
@@ -34,6 +36,9 @@ export interface Turn {
   prefix: { length: number; digest: string; characters: number };
   /** Index of its user message. */
   message_sequence_num: number;
+  client_context?: Record<string, unknown>;
+  /** As it was when the turn began. */
+  analysis_scope?: Record<string, unknown>;
   /** Its run was asked for: from then on the thread cannot continue as new. */
   started: boolean;
   cancellation?: Cancellation;
@@ -58,13 +63,14 @@ export interface CarriedThread {
   turn?: Turn;
   queue: Said[];
   client_tools: ClientToolSpec[];
+  analysis_scope?: Record<string, unknown>;
   taken: [string, SendAnswer | null][];
   /** Since 0.4. */
   unseen?: UnseenRequest[];
   pins?: Record<string, string>;
 }
 
-export interface Thread extends Omit<Required<CarriedThread>, 'version' | 'opened' | 'turn'> {
+export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn'> {
   readonly thread_id: string;
   /** Undefined until the request was validated. */
   opened: OpenedThread | undefined;
@@ -75,6 +81,8 @@ export interface Thread extends Omit<Required<CarriedThread>, 'version' | 'opene
   pending: PendingToolUse[];
   pauses: OpenPause[];
   deleted: boolean;
+  unseen: UnseenRequest[];
+  pins: Record<string, string>;
 }
 
 const TAKEN_KEPT = 200;
@@ -112,6 +120,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     ...(thread.turn === undefined ? {} : { turn: thread.turn }),
     queue: thread.queue,
     client_tools: thread.client_tools,
+    ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
     taken: thread.taken.slice(-TAKEN_KEPT),
     ...(thread.unseen.length === 0 ? {} : { unseen: thread.unseen }),
     ...(Object.keys(thread.pins).length === 0 ? {} : { pins: thread.pins }),
