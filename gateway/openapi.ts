@@ -7,12 +7,23 @@ import { RunHandle } from '../contract/run.js';
 import type { Reply, Route } from './route.js';
 import { AgentSummary, ModelProfileResponse } from './shapes/catalog.js';
 import { Accepted, Approval, Clarification, StartRequest, ToolResults } from './shapes/commands.js';
+import { EnvelopeError, hasEnvelope } from './envelope.js';
 import { ErrorBody } from './shapes/error-body.js';
 import { RunPage } from './shapes/run-list.js';
 import { RunSnapshot, RunTree, Transcript } from './shapes/run-snapshot.js';
 
 /** Schemas with a name of their own in the description; all others are written where they are used. */
-const NAMED = { RunHandle, RunSnapshot, RunTree, RunPage, Transcript, BaseMessage, Accepted, Error: ErrorBody };
+const NAMED = {
+  RunHandle,
+  RunSnapshot,
+  RunTree,
+  RunPage,
+  Transcript,
+  BaseMessage,
+  Accepted,
+  Error: ErrorBody,
+  EnvelopeError,
+};
 const NAMED_TOO = { AgentSummary, ModelProfileResponse };
 const NAMED_INPUTS = { StartRequest, Clarification, ToolResults, Approval, ContentPart };
 
@@ -106,17 +117,19 @@ function errorResponses(route: Route, replies: Components): Record<string, objec
         String(status),
         {
           description: said.map((code) => `\`${code}\`: ${ERRORS[code].advice}`).join(' '),
-          content: { 'application/json': { schema: replies.of(ErrorBody) } },
+          content: { 'application/json': { schema: replies.of(hasEnvelope(route.path) ? EnvelopeError : ErrorBody) } },
         },
       ];
     }),
   );
 }
 
-function errorsOf({ access, path, body, errors = [] }: Route): ErrorCode[] {
+function errorsOf({ access, path, use, body, errors = [] }: Route): ErrorCode[] {
   const common: ErrorCode[] = ['invalid_request', 'internal'];
   if (access !== 'open') common.push('unauthenticated', 'rate_limited', 'server_unreachable');
   if (path.includes('{run_id}')) common.push('unknown_run');
+  if (path.includes('{thread_id}')) common.push('unknown_thread');
+  if (use === 'write') common.push('thread_read_only');
   if (body !== undefined) common.push('input_too_large', 'unsupported_media_type');
   return [...new Set([...common, ...errors])];
 }

@@ -47,6 +47,7 @@ export async function serveFor(
   let log = '';
   const gateway = await serveGateway({
     runs: world.client.runs,
+    threads: world.client.threads,
     workerPolls: () => workerPolls(world.temporal, world.server.taskQueue),
     catalog: CATALOG,
     auth,
