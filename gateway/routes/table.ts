@@ -7,6 +7,7 @@ import { health, metrics, openapi, ready } from './probes.js';
 import { readRun, readSteps, readTranscript, readTree } from './read-run.js';
 import { startRun } from './start-run.js';
 import { streamEvents } from './stream-events.js';
+import { THREAD_ROUTES } from './threads/table.js';
 
 export const ROUTES: readonly Route[] = [
   startRun,
@@ -20,6 +21,7 @@ export const ROUTES: readonly Route[] = [
   answerClarification,
   submitToolResults,
   decideApproval,
+  ...THREAD_ROUTES,
   listAgents,
   listModelProfiles,
   health,
