@@ -11,6 +11,7 @@ import { serveGateway } from '../../gateway/serve-gateway.js';
 import type { RunningGateway } from '../../gateway/serve-gateway.js';
 import { workerPolls } from '../../client/worker-polls.js';
 import { createApiKeys } from '../../store/api-keys.js';
+import { openGatewayRecords } from '../../store/gateway-records.js';
 import type { ApiKeys } from '../../store/api-keys.js';
 import type { World } from '../support/world.js';
 
@@ -31,6 +32,8 @@ export interface Answer {
 export interface Caller {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  put(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  delete(path: string, headers?: Record<string, string>): Promise<Answer>;
 }
 
 export interface GatewayWorld extends RunningGateway {
@@ -48,6 +51,7 @@ export async function serveFor(
   const gateway = await serveGateway({
     runs: world.client.runs,
     threads: world.client.threads,
+    records: openGatewayRecords(world.server.dataDir),
     workerPolls: () => workerPolls(world.temporal, world.server.taskQueue),
     catalog: CATALOG,
     auth,
@@ -73,13 +77,18 @@ export function caller(url: string, token?: string): Caller {
       body: (isJson ? JSON.parse(text) : {}) as Record<string, unknown>,
     };
   }
-  return {
-    get: (path, headers = {}) => call('GET', path, {}, headers),
-    post: (path, body, headers = {}) =>
-      call('POST', path, body === undefined ? {} : { body: JSON.stringify(body) }, {
+  const withBody =
+    (method: string) =>
+    (path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+      call(method, path, body === undefined ? {} : { body: JSON.stringify(body) }, {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
-      }),
+      });
+  return {
+    get: (path, headers = {}) => call('GET', path, {}, headers),
+    post: withBody('POST'),
+    put: withBody('PUT'),
+    delete: (path, headers = {}) => call('DELETE', path, {}, headers),
   };
 }
 
