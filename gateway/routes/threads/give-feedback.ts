@@ -4,6 +4,7 @@ import { isPerdureError, PerdureError } from '../../../contract/errors.js';
 import type { AgentMessage } from '../../../contract/thread-records.js';
 import { data, dataOf } from '../../envelope.js';
 import { userOf } from '../../principal.js';
+import { readerOf } from '../../repeats.js';
 import { defineThreadRoute } from '../../route.js';
 
 export const giveFeedback = defineThreadRoute({
@@ -17,7 +18,8 @@ export const giveFeedback = defineThreadRoute({
   replies: { 200: { description: 'What is kept of it.', schema: dataOf(FeedbackRecord) } },
   errors: ['unknown_message'],
   async handle({ tools, principal, params, body, thread: { thread_id, owner } }) {
-    const { messages } = await tools.threads.get(thread_id);
+    // Who has something to say about a message has read it.
+    const { messages } = await tools.threads.get(thread_id, { reader: readerOf(principal) });
     const n = checkMessage(messages, thread_id, params['message_sequence_num'] ?? '');
     const about = { org_id: owner.org_id, thread_id, message_sequence_num: n };
     const record = await tools.records.feedback.put({ ...about, user_id: userOf(principal) }, body);
