@@ -115,7 +115,7 @@ describe('feedback', () => {
     await ann!.post(path(threadId, 1), good);
     await bob!.post(path(threadId, 1), good);
     expect(await kept(threadId)).toHaveLength(2);
-    expect((await ann!.delete(`/v1/ai/threads/${threadId}`)).status).toBe(200);
+    expect((await ann!.call('DELETE', `/v1/ai/threads/${threadId}`)).status).toBe(200);
     expect(await kept(threadId)).toEqual([]);
     expect(refusal(await bob!.post(path(threadId, 1), good))[0]).toBe(404);
     expect(await kept(threadId)).toEqual([]);
@@ -128,7 +128,7 @@ describe('feedback', () => {
     const late: typeof feedback = {
       ...feedback,
       async put(...args) {
-        expect((await ann!.delete(`/v1/ai/threads/${threadId}`)).status).toBe(200);
+        expect((await ann!.call('DELETE', `/v1/ai/threads/${threadId}`)).status).toBe(200);
         return feedback.put(...args);
       },
     };

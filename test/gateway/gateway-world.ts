@@ -32,8 +32,7 @@ export interface Answer {
 export interface Caller {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  put(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  delete(path: string, headers?: Record<string, string>): Promise<Answer>;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
 
 export interface GatewayWorld extends RunningGateway {
@@ -65,9 +64,19 @@ export async function serveFor(
 }
 
 export function caller(url: string, token?: string): Caller {
-  async function call(method: string, path: string, init: RequestInit, extra: Record<string, string>): Promise<Answer> {
-    const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const response = await fetch(url + path, { ...init, method, headers: { ...authorization, ...extra } });
+  async function call(
+    method: string,
+    path: string,
+    body?: unknown,
+    extra: Record<string, string> = {},
+  ): Promise<Answer> {
+    const headers = {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...extra,
+    };
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(url + path, { ...init, method, headers });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
     return {
@@ -77,18 +86,10 @@ export function caller(url: string, token?: string): Caller {
       body: (isJson ? JSON.parse(text) : {}) as Record<string, unknown>,
     };
   }
-  const withBody =
-    (method: string) =>
-    (path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
-      call(method, path, body === undefined ? {} : { body: JSON.stringify(body) }, {
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      });
   return {
-    get: (path, headers = {}) => call('GET', path, {}, headers),
-    post: withBody('POST'),
-    put: withBody('PUT'),
-    delete: (path, headers = {}) => call('DELETE', path, {}, headers),
+    get: (path, headers) => call('GET', path, undefined, headers),
+    post: (path, body, headers) => call('POST', path, body, headers),
+    call,
   };
 }
 

@@ -83,25 +83,25 @@ describe('a stored agent', () => {
   it('is changed in part: what is absent stays, a null description clears it', async () => {
     const agent = await create(greeter('changing', { description: 'Greets.' }));
     const path = `/v1/ai/agents/${agent.agent_id}`;
-    const renamed = await bob!.put(path, { name: 'changed' });
+    const renamed = await bob!.call('PUT', path, { name: 'changed' });
     isDescribed('updateStoredAgent', renamed);
     expect(agentOf(renamed)).toEqual({ ...agent, name: 'changed', modified_by: 'bob', modified: expect.any(String) });
-    expect(agentOf(await ann!.put(path, { description: null })).description).toBeNull();
+    expect(agentOf(await ann!.call('PUT', path, { description: null })).description).toBeNull();
     const request_template = { messages: ['Greet {{one}} and {{two}}.'] };
-    const half = await ann!.put(path, { request_template });
+    const half = await ann!.call('PUT', path, { request_template });
     expect(refusal(half)).toEqual([400, 'RobotoInvalidRequestException', expect.stringContaining('{{two}}')]);
     const variables = [{ name: 'one' }, { name: 'two', required: false, default: 'all' }];
-    const both = agentOf(await ann!.put(path, { request_template, variables }));
+    const both = agentOf(await ann!.call('PUT', path, { request_template, variables }));
     expect(both.request_template).toEqual({
       messages: [{ role: 'user', content: [{ content_type: 'text', text: 'Greet {{one}} and {{two}}.' }] }],
     });
-    expect(refusal(await ann!.put(path, { name: 'once' }))[0]).toBe(409);
+    expect(refusal(await ann!.call('PUT', path, { name: 'once' }))[0]).toBe(409);
     expect(agentOf(await ann!.get(path))).toEqual(both);
   });
 
   it('keeps the agent of the configuration that runs it when its template is replaced', async () => {
     const agent = await create({ name: 'of bare', request_template: { agent_id: 'test.bare', messages: ['hi'] } });
-    const put = (request_template: object) => ann!.put(`/v1/ai/agents/${agent.agent_id}`, { request_template });
+    const put = (request_template: object) => ann!.call('PUT', `/v1/ai/agents/${agent.agent_id}`, { request_template });
     expect(agentOf(await put({ messages: ['hello'] })).request_template).toMatchObject({ agent_id: 'test.bare' });
     const other = { agent_id: 'test.agent', messages: ['hello'] };
     expect(agentOf(await put(other)).request_template).toMatchObject({ agent_id: 'test.agent' });
@@ -110,11 +110,15 @@ describe('a stored agent', () => {
   it('is gone once it is deleted, and its name is free', async () => {
     const agent = await create(greeter('going'));
     const path = `/v1/ai/agents/${agent.agent_id}`;
-    const gone = await bob!.delete(path);
+    const gone = await bob!.call('DELETE', path);
     isDescribed('deleteStoredAgent', gone);
     expect(gone.status).toBe(200);
     const missing = [404, 'RobotoNotFoundException', expect.stringContaining(agent.agent_id)];
-    for (const answer of [await ann!.get(path), await ann!.delete(path), await ann!.put(path, { name: 'x' })]) {
+    for (const answer of [
+      await ann!.get(path),
+      await ann!.call('DELETE', path),
+      await ann!.call('PUT', path, { name: 'x' }),
+    ]) {
       expect(refusal(answer)).toEqual(missing);
     }
     expect(refusal(await ann!.post(`${path}/launch`, { values: { who: 'you' } }))).toEqual(missing);
@@ -127,7 +131,7 @@ describe('a stored agent', () => {
       const agent = await create(greeter('shared'));
       const elsewhere = second.as(orgs.ann);
       expect(agentOf(await elsewhere.get(`/v1/ai/agents/${agent.agent_id}`))).toEqual(agent);
-      agentOf(await elsewhere.put(`/v1/ai/agents/${agent.agent_id}`, { description: 'there' }));
+      agentOf(await elsewhere.call('PUT', `/v1/ai/agents/${agent.agent_id}`, { description: 'there' }));
       expect(agentOf(await ann!.get(`/v1/ai/agents/${agent.agent_id}`)).description).toBe('there');
     } finally {
       await second.stop();
