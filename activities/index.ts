@@ -16,6 +16,7 @@ import { collectTurn } from './collect-turn.js';
 import { finalizeChild } from './finalize-child.js';
 import { openThread } from './open-thread.js';
 import { resolveRun } from './resolve-run.js';
+import { titleThread } from './title-thread.js';
 import { toToolOutput } from './tool-output.js';
 
 export interface ActivityDependencies {
@@ -56,6 +57,8 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
     openThread: (input) => explained('opening thread', input.thread_id, async () => openThread(dependencies, input)),
     collectTurn: (input) =>
       explained('collecting turn', input.run_id, () => collectTurn(Context.current().client, input)),
+    titleThread: (input) =>
+      explained('a title for thread', input.thread_id, () => titleThread(dependencies.registry, input)),
     async confirmCancel({ run_id, workflow_run_id }) {
       await Context.current().client.workflow.getHandle(run_id, workflow_run_id).cancel();
     },

@@ -129,6 +129,16 @@ export interface OpenedThread {
   request: ThreadRequest;
   runtime: { continue_as_new_after_events?: number };
   search_attributes: SearchAttributeName[];
+  /** A model of this profile gives the thread its title; absent: the title is the first message. */
+  title_profile?: string;
+}
+
+export interface TitleInput {
+  thread_id: string;
+  profile: string;
+  /** The beginning of each. */
+  question: string;
+  answer: string;
 }
 
 export interface CollectTurnInput {
@@ -164,4 +174,5 @@ export type ThreadActivities = {
   openThread(input: { thread_id: string; request: unknown }): Promise<OpenedThread>;
   /** Reads the run's log by query, so that its closed history may go with the retention. */
   collectTurn(input: CollectTurnInput): Promise<CollectedTurn>;
+  titleThread(input: TitleInput): Promise<string>;
 };

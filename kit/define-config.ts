@@ -53,12 +53,18 @@ export interface GoalType {
   result?: z.ZodObject;
 }
 
+export interface ThreadOptions {
+  /** By default the first message; or a model of that profile writes it after the first answer. */
+  title?: 'first_message' | { profile: string };
+}
+
 export interface ConfigOptions {
   agents: Agent[];
   models: Record<string, ModelProfile>;
   runtime?: RuntimeOptions;
   /** By the type's name, in [a-z0-9_]. */
   goals?: Record<string, GoalType>;
+  threads?: ThreadOptions;
 }
 
 export interface Config {

@@ -39,6 +39,8 @@ export interface Registry {
   runtime: RuntimeSpec;
   context_cache_runs: number;
   goals: ReadonlyMap<string, RegisteredGoal>;
+  /** Undefined: a thread's title is its first message. */
+  thread_title_profile: string | undefined;
 }
 
 const DEFAULT_LIMITS = { max_steps: 50, max_consecutive_failed_tool_calls: 5 };
@@ -101,6 +103,13 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
   }
   if (!options.agents?.length) note('agents', 'is empty: define at least one with defineAgent()');
 
+  const { title = 'first_message' } = options.threads ?? {};
+  const thread_title_profile = title === 'first_message' ? undefined : title.profile;
+  if (thread_title_profile !== undefined && !models.has(thread_title_profile))
+    note(
+      'threads.title.profile',
+      `"${thread_title_profile}" is no model profile; there are: ${[...models.keys()].join(', ')}`,
+    );
   const goals = registerGoals(options.goals ?? {}, note);
   const runtime = runtimeSpec(options.runtime ?? {}, note);
   const context_cache_runs = options.runtime?.context_cache_runs ?? 200;
@@ -111,7 +120,7 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
       `${problems.length} mistake(s) in the configuration:\n  ${problems.join('\n  ')}\n`,
     );
   }
-  return { agents, tools, models, runtime, context_cache_runs, goals };
+  return { agents, tools, models, runtime, context_cache_runs, goals, thread_title_profile };
 }
 
 /** Those that are listed, and those that they use as tools: these need no entry of their own. */

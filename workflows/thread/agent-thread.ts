@@ -20,6 +20,7 @@ import type { ThreadRequest } from '../../contract/thread-request.js';
 import { failureOf } from '../run-failure.js';
 import { addMessage, addSpoken, beginTurn, setStatus, setTitle } from './change-thread.js';
 import { runTurn } from './run-turn.js';
+import { writeTitle } from './write-title.js';
 import { cancelTurn, registerThreadHandlers } from './thread-handlers.js';
 import { createThreadPageView } from './thread-page.js';
 import { beginThread, carryThread, resumeThread } from './thread-state.js';
@@ -50,11 +51,13 @@ async function converse(thread: Thread, raw: unknown): Promise<ThreadOutput> {
     const next = thread.turn === undefined && !thread.deleted ? thread.queue.shift() : undefined;
     if (next !== undefined) beginTurn(thread, next);
     page.show();
-    await condition(() => thread.deleted || thread.turn !== undefined || isDue(opened));
-    if (isDue(opened) && !thread.deleted) await continueLater(thread, opened);
+    await condition(() => thread.deleted || thread.turn !== undefined || isDue(thread, opened));
+    if (isDue(thread, opened) && !thread.deleted) await continueLater(thread, opened);
     if (thread.turn !== undefined && !thread.deleted) {
       page.show();
+      const { message_sequence_num } = thread.turn;
       await runTurn(thread, opened, thread.turn);
+      writeTitle(thread, opened, message_sequence_num);
     }
     if (thread.deleted) return end(thread, page.show);
   }
@@ -92,7 +95,9 @@ function begin(thread: Thread, request: ThreadRequest): void {
   else if (thread.messages.length > 0) setStatus(thread, 'user_turn');
 }
 
-function isDue({ runtime }: OpenedThread): boolean {
+/** A title that is being written would be lost. It takes a bounded time, and turns go on meanwhile. */
+function isDue(thread: Thread, { runtime }: OpenedThread): boolean {
+  if (thread.titling) return false;
   const { continueAsNewSuggested, historyLength } = workflowInfo();
   const threshold = runtime.continue_as_new_after_events;
   return continueAsNewSuggested || (threshold !== undefined && historyLength >= threshold);

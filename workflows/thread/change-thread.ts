@@ -14,6 +14,7 @@ export function setStatus(thread: Thread, status: AgentThreadStatus): void {
 }
 
 export function setTitle(thread: Thread, title: string): void {
+  thread.title_is_draft = false;
   if (thread.title === title) return;
   thread.title = title;
   thread.changed.title = ++thread.counter;
@@ -55,7 +56,10 @@ export function beginTurn(thread: Thread, said: Said): Turn {
     started: false,
   };
   addSpoken(thread, { ...message, content: [{ content_type: 'text', text }] });
-  if (thread.title === null) setTitle(thread, titleOf(text));
+  if (thread.title === null) {
+    setTitle(thread, titleOf(text));
+    thread.title_is_draft = thread.opened?.title_profile !== undefined;
+  }
   for (const { goal_type, goal_data } of goals) {
     thread.goals.push({
       turn: number,

@@ -53,6 +53,8 @@ export interface CarriedThread {
   messages: AgentMessage[];
   goals: Goal[];
   title: string | null;
+  /** The title is the first message's, until a model has written a better one or somebody has given one. */
+  title_is_draft?: boolean;
   status: AgentThreadStatus;
   counter: number;
   changed: Record<keyof ThreadFields, number>;
@@ -72,6 +74,8 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   readonly raw: Partial<ThreadRequest>;
   readonly context: ThreadContext;
   turn: Turn | undefined;
+  /** A model is writing the title. */
+  titling: boolean;
   pending: PendingToolUse[];
   pauses: OpenPause[];
   deleted: boolean;
@@ -104,6 +108,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     messages: thread.messages,
     goals: thread.goals,
     title: thread.title,
+    ...(thread.title_is_draft === true ? { title_is_draft: true } : {}),
     status: thread.status,
     counter: thread.counter,
     changed: thread.changed,
@@ -131,6 +136,7 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     changed: { status: 1, title: 1, goals: 1 },
     turns: 0,
     turn: undefined,
+    titling: false,
     queue: [],
     client_tools: [],
     taken: [],
