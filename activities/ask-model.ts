@@ -1,11 +1,12 @@
-/** One question of the runtime's own to a model, beside what the agent says: no tools, no deltas to anyone. */
+/** One question of the runtime's own to a model, beside what the agent says: no tools, no deltas to anyone. Heartbeats are the caller's. */
+import { CancelledFailure } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
 import type { ChatInvokeUsage } from '../contract/completion.js';
 import { PerdureError } from '../contract/errors.js';
 import type { ModelProvider } from '../contract/model-provider.js';
 import { createAssembler } from '../providers/index.js';
 import { readStream } from './call-model.js';
-import { startHeartbeat } from './heartbeat.js';
+import { isCancelRequested } from './heartbeat.js';
 
 interface AskedModel {
   provider: ModelProvider;
@@ -30,7 +31,6 @@ export interface ModelAnswer {
 export async function askModel(context: Context, asked: AskedModel, question: Question): Promise<ModelAnswer> {
   const { provider, model, parameters = {} } = asked;
   const { instructions, text, run_id, step_id, timeout_ms } = question;
-  const heartbeat = startHeartbeat(context);
   const assembler = createAssembler();
   const timeout = AbortSignal.timeout(timeout_ms);
   const signal = AbortSignal.any([context.cancellationSignal, timeout]);
@@ -39,13 +39,13 @@ export async function askModel(context: Context, asked: AskedModel, question: Qu
     { role: 'user' as const, content: text },
   ];
   const { attempt } = context.info;
-  try {
-    const request = { model, messages, tools: [], tool_choice: 'none', parameters, attempt, run_id, step_id };
-    await readStream(provider, request, signal, (part) => assembler.add(part));
-  } finally {
-    heartbeat.stop();
+  const request = { model, messages, tools: [], tool_choice: 'none', parameters, attempt, run_id, step_id };
+  await readStream(provider, request, signal, (part) => assembler.add(part));
+  if (context.cancellationSignal.aborted) {
+    if (isCancelRequested(context))
+      throw new CancelledFailure(`the question to ${provider.name} ${model} was canceled`);
+    throw new PerdureError('server_unreachable', 'the worker is shutting down; the call is tried again elsewhere');
   }
-  context.cancellationSignal.throwIfAborted();
   if (timeout.aborted) {
     const what = `${provider.name} ${model} gave no whole answer within ${timeout_ms} ms`;
     throw new PerdureError('model_timeout', what, { provider: provider.name });

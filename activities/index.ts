@@ -12,6 +12,7 @@ import { callPlanner } from './call-planner.js';
 import { callTool } from './call-tool.js';
 import { toApplicationFailure } from './classify-failure.js';
 import { createContextCache } from './context-cache.js';
+import { compactContext } from './compact-context.js';
 import { collectTurn } from './collect-turn.js';
 import { finalizeChild } from './finalize-child.js';
 import { openThread } from './open-thread.js';
@@ -39,6 +40,10 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
     callModel: (input) =>
       explained(`model call of ${input.step_id} of run`, input.run.run_id, () =>
         callModel({ ...dependencies, contexts }, input),
+      ),
+    compactContext: (input) =>
+      explained(`compacting the conversation of ${input.step_id} of run`, input.run.run_id, () =>
+        compactContext({ ...dependencies, contexts }, input),
       ),
     callTool: (input) =>
       explained(`${input.tool_id} (${input.tool_call_id}) of run`, input.run.run_id, () =>

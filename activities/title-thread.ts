@@ -4,6 +4,7 @@ import type { TitleInput } from '../contract/activities.js';
 import { PerdureError } from '../contract/errors.js';
 import type { Registry } from '../kit/registry.js';
 import { askModel } from './ask-model.js';
+import { startHeartbeat } from './heartbeat.js';
 import { findProfile } from './resolve-run.js';
 
 const INSTRUCTIONS =
@@ -14,15 +15,20 @@ const MOST_CHARACTERS = 80;
 
 export async function titleThread(registry: Registry, input: TitleInput): Promise<string> {
   const { thread_id, profile, question, answer } = input;
-  const { text } = await askModel(Context.current(), findProfile(registry, profile), {
-    instructions: INSTRUCTIONS,
-    text: `The user: ${question}\n\nThe assistant: ${answer}`,
-    run_id: thread_id,
-    step_id: 'title',
-    timeout_ms: registry.runtime.model_timeout_ms,
-  });
-  const title = asTitle(text);
-  if (title !== '') return title;
+  const heartbeat = startHeartbeat(Context.current());
+  try {
+    const { text } = await askModel(Context.current(), findProfile(registry, profile), {
+      instructions: INSTRUCTIONS,
+      text: `The user: ${question}\n\nThe assistant: ${answer}`,
+      run_id: thread_id,
+      step_id: 'title',
+      timeout_ms: registry.runtime.model_timeout_ms,
+    });
+    const title = asTitle(text);
+    if (title !== '') return title;
+  } finally {
+    heartbeat.stop();
+  }
   throw new PerdureError('model_no_answer', `model profile "${profile}" wrote no title for thread ${thread_id}`);
 }
 

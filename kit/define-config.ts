@@ -16,6 +16,8 @@ export interface ModelProfile {
   price?: Price;
   /** The largest answer, for reservations; 4,096 by default. Sent to the vendor only where `parameters` has it too. */
   max_output_tokens?: number;
+  /** The model's window, input and answer together: a conversation that would exceed it is compacted before the call. */
+  context_tokens?: number;
 }
 
 /** How patient the runtime is. Durations: milliseconds or like "30s". */

@@ -9,6 +9,7 @@ import { PerdureError } from '../contract/errors.js';
 import { AGENT_ID_PATTERN, TOOL_ID_PATTERN } from '../contract/ids.js';
 import { RunLimits } from '../contract/limits.js';
 import type { Policy } from '../contract/policy.js';
+import { DEFAULT_MAX_OUTPUT_TOKENS } from '../contract/reservation.js';
 import type { ToolSpec } from '../contract/tools.js';
 import type { Agent, AgentOptions } from './define-agent.js';
 import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
@@ -58,6 +59,12 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
   for (const [name, profile] of models) {
     if (typeof profile.provider?.stream !== 'function') note(`models.${name}.provider`, 'is no model provider');
     if (!profile.model) note(`models.${name}.model`, 'is missing');
+    const { context_tokens, max_output_tokens = DEFAULT_MAX_OUTPUT_TOKENS } = profile;
+    if (context_tokens !== undefined && !(isCount(context_tokens) && context_tokens > max_output_tokens))
+      note(
+        `models.${name}.context_tokens`,
+        `${context_tokens} leaves no room beside an answer of ${max_output_tokens}`,
+      );
   }
   const defaultProfile = defaults[0] ?? [...models.keys()][0] ?? '';
 

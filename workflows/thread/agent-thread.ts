@@ -16,9 +16,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { OpenedThread, ThreadActivities } from '../../contract/activities.js';
+import { emptyContext } from '../../contract/thread-context.js';
 import type { ThreadRequest } from '../../contract/thread-request.js';
 import { failureOf } from '../run-failure.js';
-import { addMessage, addSpoken, beginTurn, setStatus, setTitle } from './change-thread.js';
+import { addMessage, addSpoken, beginTurn, compactThread, setStatus, setTitle } from './change-thread.js';
 import { runTurn } from './run-turn.js';
 import { writeTitle } from './write-title.js';
 import { cancelTurn, registerThreadHandlers } from './thread-handlers.js';
@@ -84,6 +85,7 @@ async function open(thread: Thread, request: unknown): Promise<OpenedThread> {
 function begin(thread: Thread, request: ThreadRequest): void {
   const { messages, forked_from, title } = request;
   for (const message of forked_from?.messages ?? []) addMessage(thread, message);
+  if (forked_from?.compaction !== undefined) compactThread(thread, forked_from.compaction);
   if (title !== undefined) setTitle(thread, title);
   for (const message of messages.slice(0, -1)) addSpoken(thread, message);
   const last = messages.at(-1);
@@ -118,7 +120,8 @@ async function continueLater(thread: Thread, opened: OpenedThread): Promise<void
 
 async function end(thread: Thread, show: () => void): Promise<ThreadOutput> {
   thread.messages.length = 0;
-  thread.context.messages.length = 0;
+  thread.context = emptyContext();
+  delete thread.compaction;
   thread.goals = [];
   thread.title = null;
   show();

@@ -4,9 +4,10 @@
  */
 import { workflowInfo } from '@temporalio/workflow';
 import type { OpenedThread } from '../../contract/activities.js';
+import type { ThreadCompaction } from '../../contract/compaction.js';
 import type { Cancellation } from '../../contract/run.js';
 import type { OpenPause, PendingToolUse, SendAnswer } from '../../contract/thread-commands.js';
-import { contextOf } from '../../contract/thread-context.js';
+import { contextOf, emptyContext } from '../../contract/thread-context.js';
 import type { ThreadContext } from '../../contract/thread-context.js';
 import type { ThreadFields } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
@@ -63,6 +64,7 @@ export interface CarriedThread {
   queue: Said[];
   client_tools: ClientToolSpec[];
   analysis_scope?: Record<string, unknown>;
+  compaction?: ThreadCompaction;
   taken: [string, SendAnswer | null][];
 }
 
@@ -72,7 +74,7 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   opened: OpenedThread | undefined;
   /** As it came. */
   readonly raw: Partial<ThreadRequest>;
-  readonly context: ThreadContext;
+  context: ThreadContext;
   turn: Turn | undefined;
   /** A model is writing the title. */
   titling: boolean;
@@ -94,13 +96,15 @@ export function beginThread(raw: unknown): Thread {
 
 export function resumeThread(carried: CarriedThread): Thread {
   const { version: _, opened, turn, ...state } = carried;
-  return { ...assemble(opened.request, carried.messages, carried.created), ...state, opened, turn };
+  const thread = assemble(opened.request, carried.messages, carried.created);
+  return { ...thread, ...state, context: contextOf(carried.messages, carried.compaction), opened, turn };
 }
 
 export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread {
   const { forked_from, ...request } = opened.request;
   // Its messages are in the record now, and so are those that it began with.
-  const kept = forked_from === undefined ? {} : { forked_from: { ...forked_from, messages: [] } };
+  const { thread_id = '', message_sequence_num = 0 } = forked_from ?? {};
+  const kept = forked_from === undefined ? {} : { forked_from: { thread_id, message_sequence_num, messages: [] } };
   return {
     version: 1,
     opened: { ...opened, request: { ...request, messages: [], ...kept } },
@@ -117,6 +121,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     queue: thread.queue,
     client_tools: thread.client_tools,
     ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
+    ...(thread.compaction === undefined ? {} : { compaction: thread.compaction }),
     taken: thread.taken.slice(-TAKEN_KEPT),
   };
 }
@@ -128,7 +133,7 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     opened: undefined,
     created,
     messages,
-    context: contextOf(messages),
+    context: emptyContext(),
     goals: [],
     title: null,
     status: 'not_started',
