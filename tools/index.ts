@@ -1,0 +1,2 @@
+/** The door of this room: toolsets that ship. */
+export {};
