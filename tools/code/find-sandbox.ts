@@ -2,7 +2,6 @@
  * Which boundary this machine has. Each is tried as it will be used, with a program that looks around: a boundary that
  * cannot be built, or that does not hold what it should, is none.
  */
-import { PerdureError } from '../../contract/errors.js';
 import { launchBubblewrap } from './bubblewrap.js';
 import type { CodeLimits } from './code-limits.js';
 import { findPython } from './find-python.js';
@@ -26,7 +25,7 @@ const BOUNDARIES: Readonly<Record<'bubblewrap' | 'unshare', Launch>> = {
   unshare: launchUnshare,
 };
 
-/** Throws `invalid_config` where there is no boundary. */
+/** Throws where there is no boundary, and says what to do. */
 export async function findSandbox(
   command: string,
   limits: CodeLimits,
@@ -93,13 +92,14 @@ async function probe(sandbox: Sandbox): Promise<void> {
   const signal = AbortSignal.timeout(PROBE_LIMIT_MS);
   const { end, output } = await runSandboxed(sandbox, PROBE, { signal });
   if (end.why !== null || end.exit !== 0)
-    throw new Error(`a first program did not run (${end.trouble || (end.why ?? `code ${end.exit}`)}): ${output.trim()}`);
+    throw new Error(
+      `a first program did not run (${end.trouble || (end.why ?? `code ${end.exit}`)}): ${output.trim()}`,
+    );
   if (output.trim() !== '') throw new Error(`this does not hold in it: ${output.trim()}`);
 }
 
-function refusal(reasons: readonly string[]): PerdureError {
-  return new PerdureError(
-    'invalid_config',
+function refusal(reasons: readonly string[]): Error {
+  return new Error(
     `the code interpreter cannot be enabled, since model code would not run behind a boundary of the kernel: ${reasons.join('; ')}. ` +
       'Install bubblewrap ("apt install bubblewrap") and let this user make user namespaces (sysctl user.max_user_namespaces, ' +
       'kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns; in a container its seccomp profile), ' +

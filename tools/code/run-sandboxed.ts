@@ -37,7 +37,7 @@ export interface SandboxRun {
 }
 
 /** Beyond the program's own time: to start, to read files, to stop. */
-const SLACK_MS = 15_000;
+export const SLACK_MS = 15_000;
 /** The supervisor ends everything when its input closes; this is for one that cannot. */
 const KILL_AFTER_MS = 2_000;
 const KEPT_COMPLAINT = 4_096;
@@ -64,7 +64,8 @@ export async function runSandboxed(
     return run;
   } catch (error) {
     signal.throwIfAborted();
-    if (timeout.aborted) throw new Error('the sandbox did not end when it should have, and was killed', { cause: error });
+    if (timeout.aborted)
+      throw new Error('the sandbox did not end when it should have, and was killed', { cause: error });
     throw error;
   } finally {
     release();
@@ -106,7 +107,8 @@ async function requestOf({ boundary, python, limits, filter, uid }: Sandbox, cod
 function endWith(child: ChildProcessWithoutNullStreams, signal: AbortSignal): () => void {
   let timer: NodeJS.Timeout | undefined;
   const kill = () => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL');
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+      process.kill(-child.pid, 'SIGKILL');
   };
   const end = () => {
     child.stdin.destroy();
