@@ -75,9 +75,14 @@ export function startRunner(user: { uid?: number; gid?: number } = {}) {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });
-  const run = ({ options, code }: PlaceRequest, onLive: (text: string) => void = () => {}) =>
+  const ended = new Promise<never>((_resolve, reject) => {
+    child.once('exit', (code, signal) => reject(new Error(`the runner ended: ${code ?? signal}`)));
+  });
+  ended.catch(() => {});
+  const run = (request: PlaceRequest, onLive: (text: string) => void = () => {}) =>
+    Promise.race([ended, answer(request, onLive)]);
+  const answer = (request: PlaceRequest, onLive: (text: string) => void) =>
     new Promise<Outcome>((resolve, reject) => {
-      child.once('exit', (exit, signal) => reject(new Error(`the runner ended: ${exit ?? signal}`)));
       const take = (line: string) => {
         const { live, outcome, error } = JSON.parse(line) as { live?: string; outcome?: Outcome; error?: string };
         if (live !== undefined) return onLive(live);
@@ -86,7 +91,7 @@ export function startRunner(user: { uid?: number; gid?: number } = {}) {
         else reject(new Error(error));
       };
       lines.on('line', take);
-      child.stdin.write(`${JSON.stringify({ options, code })}\n`);
+      child.stdin.write(`${JSON.stringify(request)}\n`);
     });
   return { child, run };
 }
