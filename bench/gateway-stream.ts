@@ -48,6 +48,7 @@ export async function gatewayStream(): Promise<string> {
   );
   const gateway = await serveGateway({
     runs: worker.client.runs,
+    artefacts: worker.artefacts,
     workerPolls: () => workerPolls(worker.temporal, 'gateway'),
     catalog: {
       agents: ['bench.clock', 'bench.crowd'].map((agent_id) => ({ agent_id, model_profile: 'clock', tools: [] })),

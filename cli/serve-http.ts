@@ -13,7 +13,7 @@ import { catalogOf } from './gateway-catalog.js';
 import type { GatewaySettings } from './gateway-settings.js';
 
 export interface HttpOptions {
-  connected: Pick<ConnectedClient, 'client' | 'temporal'>;
+  connected: Pick<ConnectedClient, 'client' | 'temporal' | 'artefacts'>;
   registry: Registry;
   settings: GatewaySettings & { auth: Auth };
   host: string;
@@ -24,10 +24,11 @@ export interface HttpOptions {
 
 export async function serveHttp(options: HttpOptions): Promise<RunningGateway> {
   const { connected, registry, settings, host, port, taskQueue, log } = options;
-  const { client, temporal } = connected;
+  const { client, temporal, artefacts } = connected;
   try {
     return await serveGateway({
       runs: client.runs,
+      artefacts,
       workerPolls: sharedWorkerPolls(temporal, taskQueue),
       catalog: catalogOf(registry),
       ...settings,

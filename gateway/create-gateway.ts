@@ -27,6 +27,7 @@ import type { Catalog } from './shapes/catalog.js';
 
 export interface GatewayOptions {
   runs: Runs;
+  artefacts: RouteTools['artefacts'];
   workerPolls(): Promise<boolean>;
   catalog: Catalog;
   auth: Auth;
@@ -47,6 +48,7 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
   const description = describeRoutes(ROUTES, auth.kind === 'on');
   const tools: RouteTools = {
     runs,
+    artefacts: options.artefacts,
     catalog,
     slots: createStreamSlots(limits.open_streams, metrics.streams),
     whenRevoked: (headers, cut) => watchCredential(() => authenticate(auth, headers, origins), limits.recheck_ms, cut),

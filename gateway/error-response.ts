@@ -10,6 +10,7 @@ const FOR_CALLERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unknown_agent',
   'unknown_profile',
   'unknown_run',
+  'unknown_artefact',
   'unknown_route',
   'unauthenticated',
   'forbidden',

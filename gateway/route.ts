@@ -1,6 +1,7 @@
 /** A route: one entry gives the router, the validation, the description and the probes of the tests. */
 import { z } from 'zod';
 import type { Runs } from '../client/index.js';
+import type { ArtefactStore } from '../contract/artefacts.js';
 import type { ErrorCode, ErrorIssue } from '../contract/errors.js';
 import { PerdureError } from '../contract/errors.js';
 import type { RunRecord } from '../client/index.js';
@@ -11,6 +12,7 @@ import type { Catalog } from './shapes/catalog.js';
 /** What the routes work with. */
 export interface RouteTools {
   runs: Runs;
+  artefacts: Pick<ArtefactStore, 'info' | 'read'>;
   catalog: Catalog;
   slots: StreamSlots;
   /** Calls back once the credential of a request is good no more; until it is told to stop. */

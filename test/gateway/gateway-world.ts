@@ -40,13 +40,14 @@ export interface GatewayWorld extends RunningGateway {
 }
 
 export async function serveFor(
-  world: Pick<World, 'client' | 'temporal' | 'server'>,
+  world: Pick<World, 'client' | 'temporal' | 'server' | 'artefacts'>,
   auth: Auth,
   extra: Partial<GatewayOptions> & { stopGraceMs?: number } = {},
 ): Promise<GatewayWorld> {
   let log = '';
   const gateway = await serveGateway({
     runs: world.client.runs,
+    artefacts: world.artefacts,
     workerPolls: () => workerPolls(world.temporal, world.server.taskQueue),
     catalog: CATALOG,
     auth,
