@@ -48,6 +48,7 @@ export async function gatewayStream(): Promise<string> {
   );
   const gateway = await serveGateway({
     runs: worker.client.runs,
+    threads: worker.client.threads,
     artefacts: worker.artefacts,
     workerPolls: () => workerPolls(worker.temporal, 'gateway'),
     catalog: {

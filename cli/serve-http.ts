@@ -28,6 +28,7 @@ export async function serveHttp(options: HttpOptions): Promise<RunningGateway> {
   try {
     return await serveGateway({
       runs: client.runs,
+      threads: client.threads,
       artefacts,
       workerPolls: sharedWorkerPolls(temporal, taskQueue),
       catalog: catalogOf(registry),

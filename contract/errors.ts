@@ -42,6 +42,11 @@ export const ERRORS = {
     http_status: 409,
     advice: 'Wait until the turn is over, or send it with on_busy "enqueue" or "interrupt".',
   },
+  thread_read_only: {
+    retry: false,
+    http_status: 403,
+    advice: 'Fork it, and go on in the fork.',
+  },
   unknown_route: { retry: false, http_status: 404, advice: 'See /openapi.json for what there is.' },
   unauthenticated: {
     retry: false,

@@ -247,6 +247,7 @@ describe('a stream that fails', () => {
 describe('starting', () => {
   const options = () => ({
     runs: world.client.runs,
+    threads: world.client.threads,
     artefacts: world.artefacts,
     workerPolls: () => Promise.resolve(true),
     catalog: CATALOG,

@@ -11,6 +11,7 @@ const { server, port } = JSON.parse(argument) as { server: ServerOptions; port: 
 const { client, artefacts } = await connectClient(server);
 const { url } = await serveGateway({
   runs: client.runs,
+  threads: client.threads,
   artefacts,
   workerPolls: () => Promise.resolve(true),
   catalog: CATALOG,
