@@ -1,0 +1,3 @@
+/** The door of this room: toolsets that ship. */
+export { codeInterpreter } from './code/code-interpreter.js';
+export type { CodeInterpreterOptions } from './code/code-interpreter.js';
