@@ -7,23 +7,24 @@ import type { ReadablePage } from './read-html.js';
 const TIME_LIMIT_MS = 15_000;
 const MEMORY_LIMIT_MB = 512;
 
-/** Built, it is JavaScript beside this file; from source (tests, development) it needs the loader that this has too. */
-const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const THREAD = fileURLToPath(new URL(`./read-html-thread.${EXTENSION}`, import.meta.url));
-const EXEC_ARGV = EXTENSION === 'ts' ? ['--import', 'tsx'] : [];
+/** Threads load JavaScript only: from source (tests, development) the built one is used, as it is for workflows. */
+const BESIDE = import.meta.url.endsWith('.ts') ? '../../../dist/tools/web/read/' : './';
+const THREAD = fileURLToPath(new URL(`${BESIDE}read-html-thread.js`, import.meta.url));
 
 export function readHtmlApart(html: string, url: string, signal: AbortSignal): Promise<ReadablePage> {
   const worker = new Worker(THREAD, {
     workerData: { html, url },
-    execArgv: EXEC_ARGV,
+    execArgv: [],
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_LIMIT_MB },
   });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT_MS)]);
   return new Promise<ReadablePage>((resolve, reject) => {
     worker.once('message', resolve);
-    worker.once('error', (error) => reject(unreadable(url, error)));
-    worker.once('exit', () => reject(unreadable(url, undefined)));
+    worker.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? unreadable(url, error) : error),
+    );
+    worker.once('exit', (code) => reject(new Error(`the thread that read ${url} ended with code ${code}`)));
     limit.addEventListener('abort', () => reject(signal.aborted ? signal.reason : unreadable(url, limit.reason)), {
       once: true,
     });
