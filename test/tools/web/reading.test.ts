@@ -164,7 +164,7 @@ describe('text from the web', () => {
   });
 
   it('has no invisible letters', () => {
-    const hidden = [...'go'].map((c) => String.fromCodePoint(0xe0000 + (c.codePointAt(0) ?? 0))).join('');
+    const hidden = String.fromCodePoint(0xe0067, 0xe006f);
     expect(untrusted('A page.', `a${hidden}\u202eb\u0007\r\nc👩‍💻`).split('\n').slice(2, 4)).toEqual(['ab', 'c👩‍💻']);
   });
 });

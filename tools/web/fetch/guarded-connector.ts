@@ -11,6 +11,7 @@ import type { LookupAddress } from 'node:dns';
 import { connect as netConnect } from 'node:net';
 import type { LookupFunction, Socket, TcpNetConnectOpts } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
+import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
 import { ToolError } from '../../../kit/tool-error.js';
 import { denied } from './check-url.js';
@@ -32,9 +33,9 @@ export function guardedConnector(access: WebAccess, timeoutMs: number, network: 
   return ({ hostname, protocol, port, servername }, callback) => {
     const secure = protocol === 'https:';
     const endpoint = { host: plainHost(hostname), port: Number(port) || (secure ? 443 : 80) };
-    open(access, timeoutMs, network, endpoint, secure ? servername || endpoint.host : undefined).then(
-      (socket) => callback(null, socket),
-      (error: unknown) => callback(error as Error, null),
+    const servedAs = secure ? servername || endpoint.host : undefined;
+    callbackify(() => open(access, timeoutMs, network, endpoint, servedAs))((error, socket) =>
+      error === null ? callback(null, socket) : callback(error, null),
     );
   };
 }
@@ -70,21 +71,29 @@ async function open(
 }
 
 function guardedLookup(access: WebAccess, network: Network, endpoint: Endpoint): LookupFunction {
-  return (hostname, options, callback) => {
-    network.resolve(hostname).then(
-      (addresses) => {
-        const refusals = addresses.map(({ address }) => access.refusesAddress(address, endpoint));
-        // One bad address among good ones is how a name is made to reach into a network.
-        const refusal = refusals.find((found) => found !== undefined);
-        const [first] = addresses;
-        if (refusal !== undefined) callback(denied(endpoint.host, refusal), '');
-        else if (first === undefined) callback(new Error(`${hostname} has no address`), '');
-        else if (options.all === true) callback(null, addresses);
-        else callback(null, first.address, first.family);
-      },
-      (error: unknown) => callback(error as NodeJS.ErrnoException, ''),
-    );
+  return (hostname, { all }, callback) => {
+    callbackify(() => allowedAddresses(access, network, endpoint, hostname))((error, addresses) => {
+      if (error !== null) callback(error, '');
+      else if (all === true) callback(null, addresses);
+      else callback(null, addresses[0].address, addresses[0].family);
+    });
   };
+}
+
+async function allowedAddresses(
+  access: WebAccess,
+  network: Network,
+  endpoint: Endpoint,
+  hostname: string,
+): Promise<[LookupAddress, ...LookupAddress[]]> {
+  const [first, ...rest] = await network.resolve(hostname);
+  if (first === undefined) throw new Error(`${hostname} has no address`);
+  for (const { address } of [first, ...rest]) {
+    // One bad address among good ones is how a name is made to reach into a network.
+    const refusal = access.refusesAddress(address, endpoint);
+    if (refusal !== undefined) throw denied(endpoint.host, refusal);
+  }
+  return [first, ...rest];
 }
 
 /** The event, or the error that came instead; a socket may also close without one. */

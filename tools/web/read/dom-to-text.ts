@@ -8,7 +8,7 @@ import type { DomElement, DomNode } from './dom-nodes.js';
 import { tableText } from './table-text.js';
 
 const SKIPPED = new Set(
-  'SCRIPT STYLE NOSCRIPT TEMPLATE HEAD IFRAME OBJECT EMBED SVG CANVAS VIDEO AUDIO BUTTON SELECT INPUT TEXTAREA'.split(
+  'SCRIPT STYLE NOSCRIPT TEMPLATE HEAD TITLE IFRAME OBJECT EMBED SVG CANVAS VIDEO AUDIO BUTTON SELECT INPUT TEXTAREA'.split(
     ' ',
   ),
 );
@@ -21,6 +21,8 @@ const BLOCKS = new Set(
 
 interface Frame {
   node: DomNode;
+  /** Taken once: the library makes a new list each time it is asked. */
+  children: ArrayLike<DomNode>;
   /** The next child; the element ends when there is none. */
   at: number;
   link?: string;
@@ -36,9 +38,9 @@ export function domToText(root: DomNode, base: string): string {
     if (text !== '') prefix = prefix.startsWith('- ') ? '  ' : prefix.startsWith('#') ? '' : prefix;
     line = '';
   };
-  const stack: Frame[] = [{ node: root, at: 0 }];
+  const stack: Frame[] = [{ node: root, children: root.childNodes, at: 0 }];
   for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
-    const child = frame.node.childNodes[frame.at];
+    const child = frame.children[frame.at];
     frame.at += 1;
     if (child === undefined) {
       stack.pop();
@@ -69,7 +71,7 @@ export function domToText(root: DomNode, base: string): string {
       else if (tag === 'BLOCKQUOTE') prefix = '> ';
       const link = tag === 'A' ? linkOf(element, base) : undefined;
       if (link !== undefined) line += '[';
-      stack.push({ node: element, at: 0, ...(link === undefined ? {} : { link }) });
+      stack.push({ node: element, children: element.childNodes, at: 0, ...(link === undefined ? {} : { link }) });
     }
   }
 }

@@ -7,13 +7,13 @@ const MAX_SPAN = 20;
 export function tableText(table: DomElement): string {
   const rows: string[][] = [];
   let caption = '';
-  // The list grows while it is read: the table's sections are opened where they stand.
-  const open: DomNode[] = [...Array.from(table.childNodes)];
-  for (let node = open.shift(); node !== undefined; node = open.shift()) {
-    if (!isElement(node)) continue;
+  const isSection = (node: DomNode) => /^T(HEAD|BODY|FOOT)$/i.test(node.nodeName);
+  const parts = Array.from(table.childNodes).flatMap((node) =>
+    isSection(node) ? Array.from(node.childNodes) : [node],
+  );
+  for (const node of parts.filter(isElement)) {
     const tag = node.nodeName.toUpperCase();
-    if (tag === 'THEAD' || tag === 'TBODY' || tag === 'TFOOT') open.unshift(...Array.from(node.childNodes));
-    else if (tag === 'CAPTION') caption = cellText(node);
+    if (tag === 'CAPTION') caption = cellText(node);
     else if (tag === 'TR') rows.push(cellsOf(node));
   }
   const filled = rows.filter((cells) => cells.some((cell) => cell !== ''));
@@ -21,7 +21,7 @@ export function tableText(table: DomElement): string {
   if (head === undefined) return caption;
   // A table of one column is there for the layout.
   if (filled.every((cells) => cells.length === 1)) return filled.map(([cell]) => cell).join('\n\n');
-  const width = Math.max(...filled.map((cells) => cells.length));
+  const width = filled.reduce((most, cells) => Math.max(most, cells.length), 0);
   const line = (cells: readonly string[]) =>
     `| ${Array.from({ length: width }, (_, at) => cells[at] ?? '').join(' | ')} |`;
   const rule = `|${' --- |'.repeat(width)}`;
