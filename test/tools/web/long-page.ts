@@ -5,7 +5,7 @@ export function longPage(): string {
   // Paragraphs that are too long for what is left of a page: each part is a page, and begins one.
   const part = (n: number) => {
     const first = `<p>The marker of part ${n} is m${n}m. ${FILLER.repeat(20)}</p>`;
-    return `${first}${`<p>${FILLER.repeat(20)}</p>`.repeat(5)}`;
+    return `${first}${`<p>${FILLER.repeat(20)}</p>`.repeat(6)}`;
   };
   return `<html><head><title>A long page</title></head><body><article>${[0, 1, 2, 3].map(part).join('')}</article></body></html>`;
 }
