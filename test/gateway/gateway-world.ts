@@ -11,6 +11,7 @@ import { serveGateway } from '../../gateway/serve-gateway.js';
 import type { RunningGateway } from '../../gateway/serve-gateway.js';
 import { workerPolls } from '../../client/worker-polls.js';
 import { createApiKeys } from '../../store/api-keys.js';
+import { openGatewayRecords } from '../../store/gateway-records.js';
 import type { ApiKeys } from '../../store/api-keys.js';
 import type { World } from '../support/world.js';
 
@@ -41,7 +42,7 @@ export interface GatewayWorld extends RunningGateway {
 }
 
 export async function serveFor(
-  world: Pick<World, 'client' | 'temporal' | 'server'>,
+  world: Pick<World, 'client' | 'temporal' | 'server' | 'artefacts'>,
   auth: Auth,
   extra: Partial<GatewayOptions> & { stopGraceMs?: number } = {},
 ): Promise<GatewayWorld> {
@@ -49,6 +50,8 @@ export async function serveFor(
   const gateway = await serveGateway({
     runs: world.client.runs,
     threads: world.client.threads,
+    records: openGatewayRecords(world.server.dataDir),
+    artefacts: world.artefacts,
     workerPolls: () => workerPolls(world.temporal, world.server.taskQueue),
     catalog: CATALOG,
     auth,
