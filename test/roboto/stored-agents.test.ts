@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openGatewayRecords } from '../../store/gateway-records.js';
-import { AGENTS_CATALOG } from '../gateway/agents-world.js';
 import { createOrgs, serveFor } from '../gateway/gateway-world.js';
 import type { GatewayWorld, Orgs } from '../gateway/gateway-world.js';
+import { PATIENT, THREAD_CATALOG } from '../gateway/threads/thread-gateway.js';
 import { script, testConfig } from '../support/test-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
@@ -27,8 +27,7 @@ beforeAll(async () => {
   };
   world = await createWorld({ ...testConfig(), goals: { dataset_summary } });
   orgs = await createOrgs();
-  const limits = { requests_per_second: 1_000, request_burst: 1_000 };
-  gateway = await serveFor(world, orgs.auth, { limits, catalog: AGENTS_CATALOG });
+  gateway = await serveFor(world, orgs.auth, { limits: PATIENT, catalog: THREAD_CATALOG });
 }, INSTALL_TIMEOUT_MS);
 afterAll(async () => {
   await gateway?.stop();

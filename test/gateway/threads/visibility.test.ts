@@ -57,6 +57,7 @@ const THREAD_ROUTES: Record<string, Expectation> = {
   // Whoever may read it makes something of their own.
   forkThread: { changes: false, body: { message_sequence_num: 0 } },
   pinThread: { changes: false, body: { pinned: true } },
+  giveFeedback: { changes: false, body: { sentiment: 'positive' } },
 };
 const TURN_ROUTES: Record<string, Expectation> = {
   readRun: reads(),
@@ -107,7 +108,8 @@ function isLetIn({ status }: Answer): boolean {
 
 describe.each(cases)('$route.operation of a thread that is $visibility', ({ route, expected, idOf, visibility }) => {
   const call = (by: 'ann' | 'bob' | 'ada' | 'gus', id: string) => {
-    const path = route.path.replace(/\{\w+\}/, encodeURIComponent(id)) + (expected?.search ?? '');
+    const named = route.path.replace(/\{\w+\}/, encodeURIComponent(id)).replace('{message_sequence_num}', '1');
+    const path = named + (expected?.search ?? '');
     return world.callers[by].call(route.method, path, expected?.body, { 'x-request-id': 'same' });
   };
   const looks = async (by: 'bob' | 'gus', id: string) => {
