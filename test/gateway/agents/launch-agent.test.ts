@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StoredAgent } from '../../../contract/stored-agent.js';
 import { script } from '../../support/test-agents.js';
 import { settled, told } from '../../threads/thread-world.js';
+import { serveFor } from '../gateway-world.js';
 import type { Answer, Caller } from '../gateway-world.js';
-import { createThreadGateway, dataOf, refusalOf } from '../threads/thread-gateway.js';
+import { createThreadGateway, dataOf, refusalOf, THREAD_CATALOG } from '../threads/thread-gateway.js';
 import type { ThreadGateway } from '../threads/thread-gateway.js';
 import { greeter, isDescribed } from './greeter.js';
 
@@ -125,11 +126,19 @@ describe('values', () => {
     const empty = refusalOf(await launch(agentId, { values: { text: '', profile: 'script' } }));
     expect(empty[0]).toBe(400);
     expect(empty[2]).toContain('messages.0.content.0.text: must not be empty');
-    expect(refusalOf(await launch(agentId, { values: { text: 'x', profile: 'huge' } }))).toEqual([
-      404,
-      'RobotoNotFoundException',
-      expect.stringContaining('"huge"'),
-    ]);
+    // Before anything is started.
+    const start = () => Promise.reject(new Error('a thread was started'));
+    const gateway = await serveFor(world, orgs.auth, {
+      catalog: THREAD_CATALOG,
+      threads: { ...world.client.threads, start },
+    });
+    try {
+      const odd = { values: { text: 'x', profile: 'huge' } };
+      const missing = [404, 'RobotoNotFoundException', expect.stringContaining('"huge"')];
+      expect(refusalOf(await launch(agentId, odd, gateway.as(orgs.ann)))).toEqual(missing);
+    } finally {
+      await gateway.stop();
+    }
   });
 });
 
