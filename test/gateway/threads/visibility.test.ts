@@ -173,9 +173,13 @@ it('a thread of no org is nobody’s but the local user’s', async () => {
 it('a thread that was deleted is not there, for whoever has just read it too', async () => {
   const { ann } = world.callers;
   const threadId = await begin('private');
+  const turn = `/v1/runs/${encodeURIComponent(`${threadId}/turn_1`)}`;
   dataOf(await ann.get(threadPath(threadId)));
+  expect((await ann.get(turn)).status).toBe(200);
   dataOf(await ann.call('DELETE', threadPath(threadId)));
   await until(async () => (await ann.get(threadPath(threadId))).status === 404, 'the thread to be gone');
+  expect((await ann.get(turn)).status).toBe(404);
+  expect((await ann.post(threadPath(threadId, '/visibility'), { visibility: 'private' })).status).toBe(404);
   const message = refusalOf(await ann.get(threadPath(threadId)))[2];
   const nowhere = threadId.replace(/.{8}$/, '00000000');
   expect(message.replace(threadId, 'ID')).toBe(refusalOf(await ann.get(threadPath(nowhere)))[2].replace(nowhere, 'ID'));
