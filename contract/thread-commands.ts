@@ -66,6 +66,8 @@ export interface ThreadHeader extends ThreadFields {
   ready: boolean;
   counter: number;
   changed: Record<keyof ThreadFields, number>;
+  /** How many turns have begun; that of a fork are its own. */
+  turns: number;
   /** The turn that is going on; its messages come after those that the thread holds. */
   turn?: { run_id: string };
   queued: number;

@@ -21,10 +21,14 @@ import type { ThreadView } from '../../contract/thread-delta.js';
 import type { AgentThreadDelta, AgentThreadRecord } from '../../contract/thread-records.js';
 import { checkSendMessage, checkThreadRequest } from '../../contract/thread-request.js';
 import type { SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
+import type { Runs } from '../runs.js';
 import { readToken, writeToken } from './continuation-token.js';
 import { checkRuns, explainThread, readThread } from './read-thread.js';
 import { startThread } from './start-thread.js';
+import { createThreadStream } from './thread-stream.js';
+import type { ThreadStream, ThreadStreamOptions } from './thread-stream.js';
 import type { createTurnViews } from './turn-view.js';
+import type { TurnReader, TurnWatches } from './turn-watch.js';
 
 const UPDATE_DEADLINE_MS = 10_000;
 
@@ -45,6 +49,10 @@ export interface Threads {
   get(threadId: string): Promise<AgentThreadRecord>;
   /** What the record does not show: the agent, the open turn's run, what it waits for. */
   header(threadId: string): Promise<ThreadHeader>;
+  /** The events of its turns, one after another, through all turns to come, until it is deleted. */
+  stream(threadId: string, options?: ThreadStreamOptions): ThreadStream;
+  /** Its turns, as they begin. */
+  turns(threadId: string): TurnReader;
   /** What changed since the token was given. */
   delta(threadId: string, token: string): Promise<AgentThreadDelta>;
   send(threadId: string, message: SendMessageInput, options?: UpdateOptions): Promise<SendAnswer>;
@@ -63,9 +71,13 @@ interface ThreadsOptions {
   /** Readers are not in the worker's process: its runs send live text by signal. */
   signalLive: boolean;
   turns: ReturnType<typeof createTurnViews>;
+  watches: TurnWatches;
+  streamRun: Runs['stream'];
 }
 
-export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turns }: ThreadsOptions): Threads {
+export function createThreads(options: ThreadsOptions): Threads {
+  const { client, taskQueue = TASK_QUEUE, signalLive, turns, watches, streamRun } = options;
+
   async function update<T>(threadId: string, name: string, command: object, options: UpdateOptions = {}): Promise<T> {
     try {
       return await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
@@ -76,6 +88,8 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       );
     } catch (error) {
       throw explainThread(error, threadId);
+    } finally {
+      watches.hint(threadId);
     }
   }
 
@@ -119,6 +133,9 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       return get(await startThread(client, taskQueue, signalLive ? { signal_live: true, ...request } : request));
     },
     header: async (threadId) => (await readThread(client, threadId, Number.MAX_SAFE_INTEGER)).header,
+    stream: (threadId, wanted = {}) =>
+      createThreadStream(threadId, { turns: () => watches.open(threadId), stream: streamRun }, wanted),
+    turns: (threadId) => watches.open(threadId),
     async delta(threadId, token) {
       const position = readToken(threadId, token);
       const since = async (first: number) => deltaSince(await view(threadId, first), position);
