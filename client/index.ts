@@ -13,6 +13,7 @@ export type { ClientOptions, Runs } from './runs.js';
 export type { StreamOptions } from './streams.js';
 export type { ForkOptions, Threads, UpdateOptions } from './threads/threads.js';
 export type { ThreadEvent, ThreadStream, ThreadStreamOptions } from './threads/thread-stream.js';
+export type { NextTurn, TurnReader } from './threads/turn-watch.js';
 export type { StreamEvent } from '../contract/live-events.js';
 
 export interface PerdureClient {

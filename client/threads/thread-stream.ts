@@ -103,7 +103,7 @@ export function createThreadStream(
 }
 
 /** Of a turn whose run is not there any more. */
-export function goneTurn(runId: string): StreamMarker {
+export function goneTurn(runId: string): Extract<StreamMarker, { type: 'stream_ended' }> {
   const message = `The log of run ${runId} is not kept any more: what was said is in the record of its thread.`;
   return { type: 'stream_ended', run_id: runId, reason: 'not_found', message };
 }

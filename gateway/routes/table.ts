@@ -7,6 +7,7 @@ import { health, metrics, openapi, ready } from './probes.js';
 import { readRun, readSteps, readTranscript, readTree } from './read-run.js';
 import { startRun } from './start-run.js';
 import { streamEvents } from './stream-events.js';
+import { streamThreadEvents } from './stream-thread-events.js';
 
 export const ROUTES: readonly Route[] = [
   startRun,
@@ -16,6 +17,7 @@ export const ROUTES: readonly Route[] = [
   readTranscript,
   readSteps,
   streamEvents,
+  streamThreadEvents,
   cancelRun,
   answerClarification,
   submitToolResults,
