@@ -20,7 +20,7 @@ import { observeRequests } from './observe-requests.js';
 import type { GatewayEnv } from './observe-requests.js';
 import { describeRoutes } from './openapi.js';
 import { ownRun } from './own-run.js';
-import { checkMayWrite, ownThread } from './own-thread.js';
+import { checkMayWrite, createOwnThread } from './own-thread.js';
 import { principalKey } from './principal.js';
 import type { Principal } from './principal.js';
 import type { Named, Route, RouteTools } from './route.js';
@@ -47,6 +47,7 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const metrics = createMetrics();
   const spend = createRateLimit(limits, now);
+  const ownThread = createOwnThread(threads);
   const description = describeRoutes(ROUTES, auth.kind === 'on');
   const tools: RouteTools = {
     runs,
@@ -83,11 +84,12 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
 
   async function checkNamed(route: Route, principal: Principal, context: Context<GatewayEnv>): Promise<Named> {
     const { run_id, thread_id } = context.req.param();
-    if (run_id !== undefined) return { run: await ownRun(runs, principal, run_id) };
-    if (thread_id === undefined) return {};
-    const thread = await ownThread(threads, principal, thread_id);
-    if (route.use === 'write') checkMayWrite(principal, thread);
-    return { thread };
+    const named: Named = run_id === undefined ? {} : await ownRun({ runs, ownThread }, principal, run_id);
+    const thread = thread_id === undefined ? named.thread : await ownThread(principal, thread_id);
+    // A turn takes answers and cancels of whoever may write to its thread.
+    const use = route.use ?? (route.method === 'GET' ? 'read' : 'write');
+    if (thread !== undefined && use === 'write') checkMayWrite(principal, thread);
+    return { ...named, ...(thread === undefined ? {} : { thread }) };
   }
 
   const app = new Hono<GatewayEnv>();

@@ -9,7 +9,10 @@ import { AgentSummary, ModelProfileResponse } from './shapes/catalog.js';
 import { Accepted, Approval, Clarification, StartRequest, ToolResults } from './shapes/commands.js';
 import { EnvelopeError, hasEnvelope } from './envelope.js';
 import { ErrorBody } from './shapes/error-body.js';
+import { AgentMessage } from '../contract/thread-records.js';
 import { RunPage } from './shapes/run-list.js';
+import { ListedThread, ThreadDelta, ThreadRecord } from './shapes/thread-answers.js';
+import { SendToThread, StartThread, ToolUseResults } from './shapes/thread-requests.js';
 import { RunSnapshot, RunTree, Transcript } from './shapes/run-snapshot.js';
 
 /** Schemas with a name of their own in the description; all others are written where they are used. */
@@ -24,8 +27,17 @@ const NAMED = {
   Error: ErrorBody,
   EnvelopeError,
 };
-const NAMED_TOO = { AgentSummary, ModelProfileResponse };
-const NAMED_INPUTS = { StartRequest, Clarification, ToolResults, Approval, ContentPart };
+const NAMED_TOO = { AgentSummary, ModelProfileResponse, AgentMessage, ThreadRecord, ListedThread, ThreadDelta };
+const NAMED_INPUTS = {
+  StartThread,
+  SendToThread,
+  ToolUseResults,
+  StartRequest,
+  Clarification,
+  ToolResults,
+  Approval,
+  ContentPart,
+};
 
 type Schema = Record<string, unknown>;
 
@@ -52,6 +64,7 @@ function operation(route: Route, replies: Components, inputs: Components): objec
   return {
     operationId: route.operation,
     summary: route.summary,
+    ...(route.deprecated === undefined ? {} : { deprecated: true }),
     ...(route.access === 'open' ? { security: [] } : {}),
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
     ...(route.body === undefined

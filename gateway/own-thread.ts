@@ -1,6 +1,6 @@
 /**
- * Whose a thread is, and who may do what with it. The thread itself says it, since a listing lags. One that somebody may
- * not read is answered exactly as one that is not there.
+ * Whose a thread is, and who may do what with it. The thread itself says it, since a listing lags; and it says it once,
+ * since that never changes. One that somebody may not read is answered exactly as one that is not there.
  */
 import type { Threads } from '../client/index.js';
 import { isPerdureError, PerdureError } from '../contract/errors.js';
@@ -16,20 +16,42 @@ export interface NamedThread {
   owner: ThreadOwner;
 }
 
-export async function ownThread(
-  threads: Pick<Threads, 'header'>,
-  principal: Principal,
-  threadId: string,
-): Promise<NamedThread> {
-  const missing = () => new PerdureError('unknown_thread', `there is no thread "${threadId}"`);
-  try {
-    const { record } = await threads.header(threadId);
+export type OwnThread = (principal: Principal, threadId: string) => Promise<NamedThread>;
+
+/** How many owners are kept; those asked for longest ago go first. */
+const MOST_KEPT = 10_000;
+
+/** What it finds may have been deleted since: whoever reads it then is told so by the thread. */
+export function createOwnThread(threads: Pick<Threads, 'header'>): OwnThread {
+  const owners = new Map<string, ThreadOwner>();
+
+  async function ownerOf(threadId: string): Promise<ThreadOwner> {
+    const known = owners.get(threadId);
+    if (known !== undefined) {
+      owners.delete(threadId);
+      owners.set(threadId, known);
+      return known;
+    }
+    const { record, ready } = await threads.header(threadId);
     const { org_id, created_by, visibility } = record;
-    if (!mayReadThread(principal, record)) throw missing();
-    return { thread_id: threadId, owner: { org_id, created_by, visibility } };
-  } catch (error) {
-    throw isPerdureError(error) && error.code === 'unknown_thread' ? missing() : error;
+    const owner = { org_id, created_by, visibility };
+    // Before its request was checked, what it says is not sure to stay.
+    if (ready) owners.set(threadId, owner);
+    const [oldest] = owners.keys();
+    if (owners.size > MOST_KEPT && oldest !== undefined) owners.delete(oldest);
+    return owner;
   }
+
+  return async (principal, threadId) => {
+    const missing = () => new PerdureError('unknown_thread', `there is no thread "${threadId}"`);
+    try {
+      const owner = await ownerOf(threadId);
+      if (!mayReadThread(principal, owner)) throw missing();
+      return { thread_id: threadId, owner };
+    } catch (error) {
+      throw isPerdureError(error) && error.code === 'unknown_thread' ? missing() : error;
+    }
+  };
 }
 
 export function mayReadThread(principal: Principal, { org_id, created_by, visibility }: ThreadOwner): boolean {

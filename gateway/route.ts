@@ -49,6 +49,8 @@ interface RouteFacts {
   access: Access;
   /** The answer is a stream, always: there is no HEAD of it. */
   streams?: true;
+  /** An older spelling of another one. */
+  deprecated?: true;
   headers?: Readonly<Record<string, string>>;
   replies: Readonly<Record<number, Reply>>;
   /** Those beside the ones that any route of its kind can give. */
@@ -68,7 +70,7 @@ export interface Call<Query, Body> extends CallFacts {
   body: Body;
 }
 
-/** The run that the path names, and its root's record. */
+/** The run that the path names, and its root's record; of a turn, its own. */
 export interface NamedRun {
   run_id: string;
   record: RunRecord;

@@ -8,6 +8,7 @@ import { readRun, readSteps, readTranscript, readTree } from './read-run.js';
 import { startRun } from './start-run.js';
 import { streamEvents } from './stream-events.js';
 import { streamThreadEvents } from './stream-thread-events.js';
+import { THREAD_ROUTES } from './threads/table.js';
 
 export const ROUTES: readonly Route[] = [
   startRun,
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   answerClarification,
   submitToolResults,
   decideApproval,
+  ...THREAD_ROUTES,
   listAgents,
   listModelProfiles,
   health,

@@ -73,7 +73,8 @@ async function answer(thread: Thread, opened: OpenedThread, turn: Turn): Promise
 }
 
 function requestOf(thread: Thread, opened: OpenedThread, turn: Turn): RunRequest {
-  const { agent_id, org_id, created_by, model_profile, signal_live } = opened.request;
+  const { agent_id, org_id, created_by, model_profile, signal_live, system_prompt } = opened.request;
+  const { analysis_scope, client_context } = turn;
   return {
     agent_id,
     input: turn.input,
@@ -84,7 +85,13 @@ function requestOf(thread: Thread, opened: OpenedThread, turn: Turn): RunRequest
     ...(signal_live === undefined ? {} : { signal_live }),
     ...(turn.client_tools.length === 0 ? {} : { client_tools: turn.client_tools }),
     ...(turn.goals.length === 0 ? {} : { goals: turn.goals }),
-    thread: { turn: turn.number, ...turn.prefix },
+    thread: {
+      turn: turn.number,
+      ...turn.prefix,
+      ...(system_prompt == null ? {} : { system_prompt }),
+      ...(analysis_scope === undefined ? {} : { analysis_scope }),
+      ...(client_context === undefined ? {} : { client_context }),
+    },
   };
 }
 
