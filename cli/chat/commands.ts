@@ -50,10 +50,10 @@ export async function runCommand(line: string, context: CommandContext): Promise
     case 'title':
       if (argument !== '') await threads.rename(threadId, argument);
       return desk.note(`title: ${(await threads.header(threadId)).title ?? 'none yet'}`);
-    case 'cancel': {
-      const { run_id } = await threads.cancel(threadId);
-      return run_id === undefined ? desk.note('there is no turn to cancel') : undefined;
-    }
+    case 'cancel':
+      if (!conversation.isBusy()) return desk.note('there is no turn to cancel');
+      await threads.cancel(threadId);
+      return;
     case 'fork':
       return fork(argument, context);
     case 'quit':

@@ -16,13 +16,17 @@ export function createComposer(keyboard: LineReader): Composer {
   let reading: Promise<unknown> | undefined;
   let asking: Promise<unknown> | undefined;
 
+  async function ask(show: (text: string) => void, signal: AbortSignal): Promise<string | undefined> {
+    yielding?.abort();
+    // Two at the keyboard would each get every key.
+    await reading;
+    return keyboard.read(show, signal);
+  }
+
   return {
     questions: {
       async read(show, signal) {
-        yielding?.abort();
-        // Two at the keyboard would each get every key.
-        await reading;
-        const question = keyboard.read(show, signal);
+        const question = ask(show, signal);
         asking = question.catch(() => {});
         try {
           return await question;

@@ -5,16 +5,20 @@
  * C2  A message that could not be sent is sent again under the same key, so that it is said once.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Threads } from '../../client/index.js';
-import type { ThreadHeader } from '../../contract/thread-commands.js';
 import { isPerdureError } from '../../contract/errors.js';
+import type { SendAnswer, ThreadHeader } from '../../contract/thread-commands.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
+import type { SendMessageInput } from '../../contract/thread-request.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
 import { showRun } from '../show-run.js';
 import type { RunShow, ShowOptions } from '../show-run.js';
 import type { RunView } from '../view/run-view.js';
 import type { Desk } from './desk.js';
 import { tellMessages, tellQuestion } from './tell-messages.js';
+
+const AGAIN_MS = 50;
 
 export interface ConversationOptions extends Pick<ShowOptions, 'session' | 'settings' | 'flags'> {
   threads: Threads;
@@ -98,6 +102,20 @@ export function createConversation(options: ConversationOptions): Conversation {
     }
   }
 
+  /** A turn is seen to end a moment before its thread has taken what was said: that is nobody else's turn. */
+  async function send(message: SendMessageInput, request_key: string): Promise<SendAnswer> {
+    for (;;) {
+      try {
+        return await threads.send(threadId, message, { request_key });
+      } catch (error) {
+        if (!isPerdureError(error) || error.code !== 'thread_busy') throw error;
+        const { turn: open, queued } = await threads.header(threadId);
+        if (queued > 0 || (open !== undefined && !finished.has(open.run_id))) throw error;
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
   function leave(): void {
     leaving.abort();
     turn?.show.stop();
@@ -125,7 +143,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       const message = { message: text, on_busy: turn === undefined ? ('reject' as const) : ('enqueue' as const) };
       const tools = clientTools === undefined ? {} : { client_tools: clientTools };
       try {
-        const sent = await threads.send(threadId, { ...message, ...tools }, { request_key: key });
+        const sent = await send({ ...message, ...tools }, key);
         unsent = undefined;
         if (sent.state === 'queued') shown = undefined;
         return sent.state === 'started' ? sent.run_id : undefined;

@@ -1,5 +1,6 @@
 /** Where a chat takes place: what is typed or piped in, what stays on the screen, and the view of the turn that goes on. */
 import { createInterface } from 'node:readline';
+import type { WriteStream } from 'node:tty';
 import type { LineReader } from '../line-reader.js';
 import { readKeyboard } from '../line-reader.js';
 import { isLive, stylesFor } from '../terminal.js';
@@ -30,7 +31,7 @@ export interface Desk {
 }
 
 export function openDesk(): Desk {
-  return process.stdin.isTTY && isLive(process.stdout) ? openTerminal() : openPipe();
+  return process.stdin.isTTY && isLive(process.stdout) ? openTerminal(process.stdout, readKeyboard()) : openPipe();
 }
 
 /** Lines come from a pipe or a file, or what is shown goes to one: nothing is redrawn, nobody is asked. */
@@ -42,10 +43,10 @@ function openPipe(): Desk {
     styles,
     questions: undefined,
     async next(signal) {
+      if (signal.aborted) return undefined;
       let leave: () => void = () => {};
       const left = new Promise<undefined>((resolve) => {
         leave = () => resolve(undefined);
-        if (signal.aborted) leave();
         signal.addEventListener('abort', leave, { once: true });
       });
       const line = await Promise.race([lines.next(), left]);
@@ -64,10 +65,9 @@ function openPipe(): Desk {
 const HINT = 'a message, or /help';
 
 /** Between turns there is a line to write on at the end of the screen; while one goes on, it stands below its view. */
-function openTerminal(): Desk {
-  const terminal = process.stdout;
+export function openTerminal(terminal: WriteStream, keyboard: LineReader): Desk {
   const styles = stylesFor(terminal);
-  const composer = createComposer(readKeyboard());
+  const composer = createComposer(keyboard);
   let typed = '';
   let isOpen = true;
   let view: RunView | undefined;
@@ -79,10 +79,9 @@ function openTerminal(): Desk {
     const width = screen.columns() - 1;
     const shown = wrap(printable(`> ${typed}`), width).slice(-screen.rows() + 1);
     const hint = typed.length > 1 ? [] : [styles.dim(HINT)];
-    screen.update(
-      printed.flatMap((line) => wrap(line, width)),
-      ['', ...shown, ...hint],
-    );
+    // Styled lines are left to the terminal to break: their colours have no width.
+    const settled = printed.flatMap((line) => (line.includes('\x1b') ? [line] : wrap(line, width)));
+    screen.update(settled, ['', ...shown, ...hint]);
   }
 
   function print(lines: readonly string[]): void {
