@@ -58,7 +58,8 @@ export async function chat(agent: string | undefined, flags: ChatFlags): Promise
     const ways = { interrupts, clientTools, comeBack, explain };
     const ended = await converse({ session, settings, flags: found, threads, threadId, desk, ...ways });
     say = notices.lasting;
-    const isEmpty = flags.thread === undefined && (await isUnused(threads, ended.threadId));
+    const isOwn = flags.thread === undefined && ended.threadId === threadId;
+    const isEmpty = isOwn && (await isUnused(threads, threadId));
     if (!isEmpty) notices.lasting(farewell(ended.threadId, ended.isCut, session, flags, comeBack));
     // What goes on is the thread's; nobody who leaves should have to wait for it.
     if (ended.isCut) process.exit(ended.exitCode);

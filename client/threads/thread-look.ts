@@ -45,9 +45,7 @@ export function createThreadLook(client: Client, threadId: string): ThreadLook {
   async function look(): Promise<boolean> {
     if (end !== undefined) return false;
     try {
-      const isNew = await read();
-      if (isNew) version += 1;
-      return isNew;
+      return await read();
     } catch (error) {
       const explained = explainThread(error, threadId);
       // One that was there says that it is deleted before its workflow has ended.
@@ -69,6 +67,7 @@ export function createThreadLook(client: Client, threadId: string): ThreadLook {
     turns = header.turns;
     openRun = header.turn?.run_id;
     mark = now;
+    version += 1;
     return true;
   }
 
@@ -76,6 +75,7 @@ export function createThreadLook(client: Client, threadId: string): ThreadLook {
     const how = reason === 'deleted' ? 'was deleted' : `ended in the engine (${reason})`;
     const message = `Thread ${threadId} ${how}: nothing more will come.`;
     end = { type: 'thread_ended', thread_id: threadId, reason, message };
+    version += 1;
     return true;
   }
 
