@@ -51,6 +51,7 @@ const BLANKS: Record<EventKind, Readonly<Record<string, unknown>>> = {
   summary_chunk: text,
   summary_final: { ...text, ...meta },
   attempt_retracted: {},
+  context_compacted: { summary: HIDDEN },
   tool_requested: { arguments: '{}', ...meta },
   tool_scheduled: {},
   tool_input_chunk: text,
@@ -143,7 +144,7 @@ export function resolveProfile(profile: string | StreamProfileInput): StreamProf
   throw new PerdureError('invalid_request', `the stream profile is invalid: ${issues.join('; ')}`);
 }
 
-function showingOf(profile: StreamProfile, kind: EventKind): z.infer<typeof Showing> {
+export function showingOf(profile: StreamProfile, kind: EventKind): z.infer<typeof Showing> {
   return Object.hasOwn(profile.kinds, kind) ? (profile.kinds[kind] ?? profile.default) : profile.default;
 }
 
@@ -264,6 +265,7 @@ export const PROFILES = {
       run_completed: ['answer', 'failure.message', 'failure.debug_message', 'cancellation.note'],
       step_started: ['title'],
       tool_requested: ['arguments', 'provider_meta'],
+      context_compacted: ['summary'],
       tool_retry: ['reason'],
       tool_result: noResult,
       policy_decided: ['rule', 'reason'],

@@ -1,7 +1,8 @@
 /** Threads as the published Python client reads them. */
 import { z } from 'zod';
 import type { ThreadHeader } from '../../contract/thread-commands.js';
-import { AgentThreadDelta, AgentThreadGoalRecord, AgentThreadRecord } from '../../contract/thread-records.js';
+import { AgentThreadDelta, AgentThreadRecord } from '../../contract/thread-records.js';
+import type { AgentThreadGoalRecord } from '../../contract/thread-records.js';
 
 export const ThreadRecord = AgentThreadRecord;
 

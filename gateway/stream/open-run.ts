@@ -2,20 +2,15 @@
 import type { Runs } from '../../client/index.js';
 import { PerdureError } from '../../contract/errors.js';
 import type { StreamEvent } from '../../contract/live-events.js';
-import type { StreamProfile } from '../../contract/profiles.js';
 import type { Ending } from '../../contract/stream-lines.js';
-import type { Dialect } from '../../dialects/dialect.js';
 import { findStart } from './find-start.js';
 import type { Frame, ToldLine } from './frame.js';
-import type { StreamRequest } from './read-options.js';
+import type { ResolvedRequest } from './stream-request.js';
 import { createTeller } from './teller.js';
 
-export interface RunOptions {
+export interface RunOptions extends ResolvedRequest {
   runs: Runs;
   runId: string;
-  request: StreamRequest;
-  dialect: Dialect<unknown>;
-  profile: StreamProfile;
   frame: Frame;
   signal: AbortSignal;
   now: () => number;
@@ -47,7 +42,7 @@ export interface OpenRun {
 const ALONE: RunPlace = { within: (cursor) => cursor, behindMarker: (cursor) => cursor, isMarkerRead: false };
 
 export async function openRun(options: RunOptions): Promise<OpenRun> {
-  const { runs, runId, request, dialect, profile, frame, signal, now, place = ALONE } = options;
+  const { runs, runId, request, dialect, profile, dress, frame, signal, now, place = ALONE } = options;
   const begin = (id: string) => dialect.begin({ commit: request.commit, nested: id !== runId, clock: now });
   const start = await findStart({ runs, runId, request, dialect, begin, profile, signal });
   const { stream, point, states, tail, ended } = start;
@@ -72,7 +67,7 @@ export async function openRun(options: RunOptions): Promise<OpenRun> {
         const what = `the stream of run ${runId} was cut here, and the run goes on`;
         throw new PerdureError('server_unreachable', what);
       }
-      const { lines, warnings, again } = teller.tell(event, before);
+      const { lines, warnings, again } = teller.tell(dress(event), before);
       const ending = event.run_id === runId ? endingOf(event) : undefined;
       const isMarker = ending !== undefined && !('seq' in event);
       const shown = isMarker && place.isMarkerRead ? [] : lines;

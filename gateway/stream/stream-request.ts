@@ -1,9 +1,11 @@
 /** What a reader asks for, resolved: the options, the dialect, and the profile with its children. */
 import { PerdureError } from '../../contract/errors.js';
+import type { StreamEvent } from '../../contract/live-events.js';
 import { resolveProfile } from '../../contract/profiles.js';
 import type { ProfileName, StreamProfile, StreamProfileInput } from '../../contract/profiles.js';
 import type { Dialect } from '../../dialects/dialect.js';
 import { DIALECTS } from '../../dialects/index.js';
+import { addressFiles } from '../artefact-url.js';
 import { readOptions } from './read-options.js';
 import type { StreamRequest } from './read-options.js';
 
@@ -20,11 +22,22 @@ export interface ResolvedRequest {
   request: StreamRequest;
   dialect: Dialect<unknown>;
   profile: StreamProfile;
+  /** What the transport adds to an event before it is told. */
+  dress: (event: StreamEvent) => StreamEvent;
 }
 
-export function resolveRequest({ query, headers, profile }: Asked, dialects: Dialects = DIALECTS): ResolvedRequest {
-  const request = readOptions(query, headers);
-  return { request, dialect: dialectOf(dialects, request.dialect), profile: profileOf(profile, request) };
+export function resolveRequest(asked: Asked, dialects: Dialects = DIALECTS): ResolvedRequest {
+  const { query } = asked;
+  const request = readOptions(query, asked.headers);
+  const dialect = dialectOf(dialects, request.dialect);
+  const profile = profileOf(asked.profile, request);
+  // Of the dialects it alone has a field for it that is not the log's own.
+  const dress = dialect.name === 'event_contract' ? addressFiles(profile, query.get('profile')) : asItIs;
+  return { request, dialect, profile, dress };
+}
+
+function asItIs(event: StreamEvent): StreamEvent {
+  return event;
 }
 
 function dialectOf(dialects: Dialects, name: string): Dialect<unknown> {

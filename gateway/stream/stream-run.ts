@@ -18,9 +18,10 @@ export interface StreamContext extends ReaderContext, Asked {
 
 export async function streamRun(context: StreamContext, dialects: Dialects = DIALECTS): Promise<Response> {
   const { runs, runId, signal, now = Date.now } = context;
-  const { request, dialect, profile } = resolveRequest(context, dialects);
+  const resolved = resolveRequest(context, dialects);
+  const { request } = resolved;
   const frame = createFrame(request);
-  const run = await openRun({ runs, runId, request, dialect, profile, frame, signal, now });
+  const run = await openRun({ ...resolved, runs, runId, frame, signal, now });
   const source = {
     async next() {
       const { text, ended } = await run.next();

@@ -13,9 +13,14 @@ function sitDown() {
   const terminal = createFakeTerminal(50, 12);
   const reader = createLineReader(keys as unknown as Parameters<typeof createLineReader>[0], () => {});
   const desk = openTerminal(terminal.stream, reader);
-  const type = async (text: string) => {
-    stream.write(text);
+  const settle = async () => {
     for (let turn = 0; turn < 10; turn++) await tick();
+  };
+  /** As a person does: what happens by itself has happened before the next key. */
+  const type = async (text: string) => {
+    await settle();
+    stream.write(text);
+    await settle();
   };
   const leaving = new AbortController();
   return { desk, terminal, type, modes, leaving, next: () => desk.next(leaving.signal) };
