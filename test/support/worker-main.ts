@@ -12,6 +12,7 @@ import { startWorker } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { testConfig } from './test-agents.js';
 import { treeConfig } from './tree-agents.js';
+import { CRASH_WINDOW, createWindowModel, windowConfig } from './window-model.js';
 import type { WorkerProcessOptions } from './worker-process.js';
 
 const [argument] = process.argv.slice(2);
@@ -55,7 +56,8 @@ const patient = [
 
 function withPatience(options: ConfigOptions): ConfigOptions {
   const agent = defineAgent({ agent_id: 'test.patient', instructions: 'Follow the script.', tools: patient });
-  return { ...options, agents: [...options.agents, agent] };
+  const { models, agents } = windowConfig(createWindowModel(CRASH_WINDOW), { context_tokens: CRASH_WINDOW });
+  return { ...options, models: { ...options.models, ...models }, agents: [...options.agents, agent, ...agents] };
 }
 
 const config = trees ? treeConfig(runtime, { tools: patient }) : withPatience(testConfig(runtime));
