@@ -36,6 +36,9 @@ export function resolveRun({ registry, searchAttributes }: ResolveDependencies, 
       'thread: is set by the thread whose turn a run is; send the thread a message',
     );
   }
+  if (request.tool_state !== undefined && input.is_child !== true) {
+    throw new PerdureError('invalid_request', 'tool_state: is set by the runtime; a root run begins without any');
+  }
   const agent = findAgent(registry, request.agent_id);
   return { request, spec: pinAgent(registry, agent, request, searchAttributes) };
 }

@@ -22,6 +22,11 @@ export const ERRORS = {
   unknown_agent: { retry: false, http_status: 404, advice: 'Use one of the agents that this worker has.' },
   unknown_profile: { retry: false, http_status: 404, advice: 'Use one of the model profiles of the configuration.' },
   unknown_run: { retry: false, http_status: 404, advice: 'Check the run id, the namespace and the retention.' },
+  unknown_artefact: {
+    retry: false,
+    http_status: 404,
+    advice: 'Use an id that an event of this run names, as your profile shows it.',
+  },
   unknown_thread: {
     retry: false,
     http_status: 404,
@@ -36,6 +41,26 @@ export const ERRORS = {
     retry: false,
     http_status: 409,
     advice: 'Wait until the turn is over, or send it with on_busy "enqueue" or "interrupt".',
+  },
+  thread_read_only: {
+    retry: false,
+    http_status: 403,
+    advice: 'Fork it, and go on in the fork.',
+  },
+  unknown_message: {
+    retry: false,
+    http_status: 404,
+    advice: 'Read the thread, and count its messages from 0.',
+  },
+  unknown_stored_agent: {
+    retry: false,
+    http_status: 404,
+    advice: 'Check the id or the name, and the org; a deleted agent does not come back.',
+  },
+  agent_exists: {
+    retry: false,
+    http_status: 409,
+    advice: 'Choose another name, or update the agent that has it.',
   },
   unknown_route: { retry: false, http_status: 404, advice: 'See /openapi.json for what there is.' },
   unauthenticated: {

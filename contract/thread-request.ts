@@ -54,6 +54,8 @@ export const ThreadRequest = z.strictObject({
   model_profile: z.string().nullish(),
   title: z.string().min(1).max(200).optional(),
   signal_live: z.boolean().optional(),
+  /** Where the start may be repeated: see `contract/request-mark.ts`. */
+  mark: z.strictObject({ by: z.string(), digest: z.string() }).optional(),
   /** Of a fork: where it comes from, and the messages up to there. */
   forked_from: z
     .strictObject({

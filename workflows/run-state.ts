@@ -17,6 +17,8 @@ import type {
   ThreadTurn,
 } from '../contract/run.js';
 import { NO_USAGE } from '../contract/snapshot.js';
+import { beginStates } from '../contract/tool-state.js';
+import type { ToolStates } from '../contract/tool-state.js';
 import type { Await } from './awaits.js';
 import type { Tree } from './budget.js';
 import { createLiveBuffer } from './live-buffer.js';
@@ -91,6 +93,8 @@ export interface Run {
   readonly tree: Tree;
   /** The calls of the step that is being executed. */
   batch: Batch | undefined;
+  /** What its tools have to remember. */
+  readonly states: ToolStates;
 }
 
 /** Version history: 1 first shape. */
@@ -113,6 +117,7 @@ export interface CarriedRun {
   paused_at?: number;
   tree?: Tree;
   batch?: Batch;
+  states?: ToolStates;
 }
 
 const TAKEN_KEPT = 200;
@@ -142,6 +147,7 @@ export function resumeRun(carried: CarriedRun): Run {
   run.paused_at = carried.paused_at;
   if (carried.tree !== undefined) Object.assign(run.tree, carried.tree);
   run.batch = carried.batch;
+  if (carried.states !== undefined) Object.assign(run.states, carried.states);
   return run;
 }
 
@@ -163,6 +169,7 @@ export function carry(run: Run, pinned: Pinned): CarriedRun {
     ...(run.paused_at === undefined ? {} : { paused_at: run.paused_at }),
     tree: run.tree,
     ...(run.batch === undefined ? {} : { batch: run.batch }),
+    states: run.states,
   };
 }
 
@@ -211,6 +218,7 @@ function assemble(
     paused_at: undefined,
     tree: { leases: {}, settled: { ...NO_USAGE } },
     batch: undefined,
+    states: beginStates(),
   };
 }
 

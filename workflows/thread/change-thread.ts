@@ -6,6 +6,7 @@ import { turnRunId } from '../../contract/thread-ids.js';
 import type { AgentMessage, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { MessageInput } from '../../contract/thread-request.js';
 import type { Said, Thread, Turn } from './thread-state.js';
+import { showUnseen } from './unseen-requests.js';
 
 const TITLE_CHARACTERS = 80;
 
@@ -58,6 +59,7 @@ export function beginTurn(thread: Thread, said: Said): Turn {
     started: false,
   };
   addSpoken(thread, { ...message, content: [{ content_type: 'text', text }] });
+  showUnseen(thread, said.mark);
   if (thread.title === null) {
     setTitle(thread, titleOf(text));
     thread.title_is_draft = thread.opened?.title_profile !== undefined;

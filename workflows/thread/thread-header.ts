@@ -31,6 +31,9 @@ export function headerOf(thread: Thread): ThreadHeader {
     pending: thread.pending,
     pauses: thread.pauses,
     deleted,
+    ...(request.mark === undefined ? {} : { mark: request.mark }),
+    unseen: thread.unseen,
+    pins: thread.pins,
   };
 }
 

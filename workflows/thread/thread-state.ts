@@ -6,19 +6,23 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { OpenedThread } from '../../contract/activities.js';
 import type { ThreadCompaction } from '../../contract/compaction.js';
 import type { Cancellation } from '../../contract/run.js';
+import type { RequestMark, UnseenRequest } from '../../contract/request-mark.js';
 import type { OpenPause, PendingToolUse, SendAnswer } from '../../contract/thread-commands.js';
 import { contextOf, emptyContext } from '../../contract/thread-context.js';
 import type { ThreadContext } from '../../contract/thread-context.js';
 import type { ThreadFields } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { GoalInput, MessageInput, ThreadRequest } from '../../contract/thread-request.js';
+import type { StateCells } from '../../contract/tool-state.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
+import { unseenStart } from './unseen-requests.js';
 
 /** A message that waits for its turn. */
 export interface Said {
   message: MessageInput;
   client_tools?: ClientToolSpec[];
   goals?: GoalInput[];
+  mark?: RequestMark;
   client_context?: Record<string, unknown>;
   analysis_scope?: Record<string, unknown>;
 }
@@ -66,6 +70,11 @@ export interface CarriedThread {
   analysis_scope?: Record<string, unknown>;
   compaction?: ThreadCompaction;
   taken: [string, SendAnswer | null][];
+  /** The shared cells of the tools' state; absent: none. */
+  tool_state?: StateCells;
+  /** Since 0.4. */
+  unseen?: UnseenRequest[];
+  pins?: Record<string, string>;
 }
 
 export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn'> {
@@ -81,6 +90,8 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   pending: PendingToolUse[];
   pauses: OpenPause[];
   deleted: boolean;
+  unseen: UnseenRequest[];
+  pins: Record<string, string>;
 }
 
 const TAKEN_KEPT = 200;
@@ -91,6 +102,7 @@ export function beginThread(raw: unknown): Thread {
   return {
     ...assemble(given, [], at),
     status: hasMessages(given) ? 'roboto_turn' : 'not_started',
+    unseen: unseenStart(given.mark),
   };
 }
 
@@ -123,6 +135,9 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
     ...(thread.compaction === undefined ? {} : { compaction: thread.compaction }),
     taken: thread.taken.slice(-TAKEN_KEPT),
+    ...(thread.tool_state === undefined ? {} : { tool_state: thread.tool_state }),
+    ...(thread.unseen.length === 0 ? {} : { unseen: thread.unseen }),
+    ...(Object.keys(thread.pins).length === 0 ? {} : { pins: thread.pins }),
   };
 }
 
@@ -145,6 +160,8 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     queue: [],
     client_tools: [],
     taken: [],
+    unseen: [],
+    pins: {},
     pending: [],
     pauses: [],
     deleted: false,
