@@ -13,6 +13,7 @@ import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { testConfig } from './test-agents.js';
 import { toolsetConfig } from '../tools/toolset-agents.js';
 import { treeConfig } from './tree-agents.js';
+import { CRASH_WINDOW, createWindowModel, windowConfig } from './window-model.js';
 import type { WorkerProcessOptions } from './worker-process.js';
 
 const [argument] = process.argv.slice(2);
@@ -56,7 +57,8 @@ const patient = [
 
 function withPatience(options: ConfigOptions): ConfigOptions {
   const agent = defineAgent({ agent_id: 'test.patient', instructions: 'Follow the script.', tools: patient });
-  return { ...options, agents: [...options.agents, agent] };
+  const { models, agents } = windowConfig(createWindowModel(CRASH_WINDOW), { context_tokens: CRASH_WINDOW });
+  return { ...options, models: { ...options.models, ...models }, agents: [...options.agents, agent, ...agents] };
 }
 
 function configOf(): ConfigOptions {
