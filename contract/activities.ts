@@ -9,7 +9,7 @@ import type { SearchAttributeName } from './names.js';
 import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './run.js';
 import type { AgentMessage } from './thread-records.js';
 import type { ThreadRequest } from './thread-request.js';
-import type { ToolFailure } from './tools.js';
+import type { ToolFailure, ToolSpec } from './tools.js';
 
 export interface ResolveRunInput {
   run_id: string;
@@ -70,7 +70,11 @@ export interface CallToolInput {
   tool_id: string;
   arguments: string;
   signal_live: boolean;
+  found?: FoundSpec;
 }
+
+/** Of a tool that a toolset found: what the call needs of the pinned spec, since no worker has it written down. */
+export type FoundSpec = Pick<ToolSpec, 'parameters' | 'idempotent' | 'timeout_ms'> & { source_name: string };
 
 export interface ToolProgressNote {
   live_id: string;
@@ -95,7 +99,7 @@ export interface CallToolResult {
 /** What the functions of a configuration say about the calls of a batch. */
 export interface AdmitInput {
   run: RunHandle;
-  calls: { tool_call_id: string; tool_id: string; arguments: string }[];
+  calls: { tool_call_id: string; tool_id: string; arguments: string; found?: FoundSpec }[];
 }
 
 export interface Admission {

@@ -4,6 +4,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import type { InjectedSinks, NativeConnectionOptions } from '@temporalio/worker';
 import { join } from 'node:path';
 import { createActivities } from '../activities/index.js';
+import { openToolsets } from '../activities/toolsets.js';
 import { createClient } from '../client/index.js';
 import type { PerdureClient } from '../client/index.js';
 import { TASK_QUEUE } from '../contract/names.js';
@@ -93,6 +94,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
   };
   const connection = await NativeConnection.connect(options.connection);
+  const toolsets = openToolsets(registry, report);
   const worker = await Worker.create({
     connection,
     namespace,
@@ -100,6 +102,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     workflowBundle: { codePath: workflowBundlePath() },
     activities: createActivities({
       registry,
+      toolsets,
       channel,
       artefacts,
       signals: createSignalPublishing(onError),
@@ -115,7 +118,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     shutdownGraceTime: '10s',
     ...(options.maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows: options.maxCachedWorkflows }),
   });
-  const stopped = worker.run();
+  // Also when it stopped by itself.
+  const stopped = worker.run().finally(() => toolsets.close());
   return {
     ...connected,
     stopped,

@@ -3,6 +3,7 @@ import { ActivityCancellationType, ActivityFailure, proxyActivities, TimeoutFail
 import type { CallToolResult, RunActivities } from '../contract/activities.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
+import { foundSpec } from './found-spec.js';
 import type { RequestedCall, Step } from './model-step.js';
 import { failureOf } from './run-failure.js';
 import { summary } from './run-page.js';
@@ -37,6 +38,7 @@ export async function runTool(
       tool_id: tool.tool_id,
       arguments: call.arguments,
       signal_live: runtime.signal_live,
+      ...foundSpec(tool),
     }),
   );
   if (settled.state === 'done') {
