@@ -1,2 +1,3 @@
 /** The door of this room: toolsets that ship. */
-export {};
+export { mcpServer } from './mcp/mcp-server.js';
+export type { McpServer, McpServerOptions } from './mcp/mcp-server.js';
