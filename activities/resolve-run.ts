@@ -42,6 +42,9 @@ export async function resolveRun(
       'thread: is set by the thread whose turn a run is; send the thread a message',
     );
   }
+  if (request.tool_state !== undefined && input.is_child !== true) {
+    throw new PerdureError('invalid_request', 'tool_state: is set by the runtime; a root run begins without any');
+  }
   const agent = findAgent(registry, request.agent_id);
   // Before anything is asked of others: a profile that is not there is news at once.
   findProfile(registry, request.model_profile ?? agent.profile);

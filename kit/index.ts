@@ -6,7 +6,7 @@ export type { Agent, AgentOptions, Planner, PlannerContext, PlannerDecision } fr
 export { defineConfig } from './define-config.js';
 export type { Config, ConfigOptions, GoalType, ModelProfile, RuntimeOptions } from './define-config.js';
 export { defineTool } from './define-tool.js';
-export type { FinalizerInput, Tool, ToolContext, ToolOptions, ToolReturn } from './define-tool.js';
+export type { FinalizerInput, Tool, ToolContext, ToolOptions, ToolReturn, ToolState } from './define-tool.js';
 export { defineToolset } from './define-toolset.js';
 export type { FoundTool, OpenToolset, PinnedTool, Toolset, ToolsetOptions } from './define-toolset.js';
 export { ToolError } from './tool-error.js';

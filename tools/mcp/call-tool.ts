@@ -51,7 +51,7 @@ export async function callTool(
     });
   try {
     const result = await connection.use(stop.signal, call);
-    if (result.isError !== true) return await toContent(result, context.artefacts);
+    if (result.isError !== true) return await toContent(result, context);
     throw reportedFailure(await errorText(result, context), server);
   } catch (error) {
     // Why it was stopped is the activity's to say.
@@ -84,12 +84,12 @@ function notes({ progress: tell }: ToolContext): (note: Progress) => void {
 }
 
 /** Failures are text only, and short. */
-async function errorText(result: CallResult, { artefacts }: ToolContext): Promise<string> {
-  const content = await toContent(result, artefacts);
+async function errorText(result: CallResult, context: ToolContext): Promise<string> {
+  const content = await toContent(result, context);
   const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
   const text = parts.map((part) => (part.type === 'text' ? part.text : '[an image]')).join('\n\n');
   if (text.length <= TRIMMED_CHARS) return text;
-  const { id } = await artefacts.put(text, 'text/plain; charset=utf-8');
+  const { id } = await context.artefacts.put(text, 'text/plain; charset=utf-8');
   return `${text.slice(0, TRIMMED_CHARS)}\n[cut: the whole text has ${text.length} characters, kept as output ${id}]`;
 }
 

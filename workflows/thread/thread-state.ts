@@ -11,6 +11,7 @@ import type { ThreadContext } from '../../contract/thread-context.js';
 import type { ThreadFields } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { GoalInput, MessageInput, ThreadRequest } from '../../contract/thread-request.js';
+import type { StateCells } from '../../contract/tool-state.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
 
 /** A message that waits for its turn. */
@@ -56,6 +57,8 @@ export interface CarriedThread {
   queue: Said[];
   client_tools: ClientToolSpec[];
   taken: [string, SendAnswer | null][];
+  /** The shared cells of the tools' state; absent: none. */
+  tool_state?: StateCells;
 }
 
 export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn'> {
@@ -106,6 +109,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     queue: thread.queue,
     client_tools: thread.client_tools,
     taken: thread.taken.slice(-TAKEN_KEPT),
+    ...(thread.tool_state === undefined ? {} : { tool_state: thread.tool_state }),
   };
 }
 
