@@ -9,7 +9,7 @@ const ListedTool = z.object({
   name: z.string(),
   title: words,
   description: words,
-  inputSchema: z.unknown(),
+  inputSchema: z.unknown().optional(),
   annotations: z
     .object({ title: words, readOnlyHint: hint, idempotentHint: hint, destructiveHint: hint })
     .nullish()

@@ -9,7 +9,7 @@ import type { ToolContext } from '../../kit/define-tool.js';
 
 export const CallResult = z.object({
   content: z.array(z.looseObject({ type: z.string() })).nullish(),
-  structuredContent: z.unknown(),
+  structuredContent: z.unknown().optional(),
   isError: z.boolean().nullish(),
 });
 export type CallResult = z.infer<typeof CallResult>;

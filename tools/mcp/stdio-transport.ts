@@ -29,6 +29,10 @@ export function createStdioTransport(options: StdioOptions, log: LogLines): Tran
   const buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   let child: ChildProcessWithoutNullStreams | undefined;
   let ending: Promise<void> | undefined;
+  // The SDK hears notifications a moment later than answers: without a break between them, the progress of a call that
+  // came together with its answer would be lost.
+  let delivered = Promise.resolve();
+  const deliver = (effect: () => void) => void (delivered = delivered.then(effect));
 
   const transport: Transport = {
     start: () =>
@@ -55,7 +59,7 @@ export function createStdioTransport(options: StdioOptions, log: LogLines): Tran
         });
         server.once('close', () => {
           log.end();
-          transport.onclose?.();
+          deliver(() => transport.onclose?.());
         });
         server.stdin.on('error', (error) => transport.onerror?.(error));
         server.stderr.setEncoding('utf8').on('data', (chunk: string) => log.add(chunk));
@@ -81,7 +85,7 @@ export function createStdioTransport(options: StdioOptions, log: LogLines): Tran
       try {
         const message = buffer.readMessage();
         if (message === null) return;
-        transport.onmessage?.(message);
+        deliver(() => transport.onmessage?.(message));
       } catch (error) {
         // A line that is no message: many servers print there what belongs on their standard error.
         transport.onerror?.(error as Error);
