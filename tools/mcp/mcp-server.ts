@@ -131,12 +131,17 @@ function explained(error: unknown, title: string, lastLines: readonly string[]):
   return new PerdureError('toolset_unavailable', `${title} did not list its tools: ${why}${printed}`, { cause: error });
 }
 
+const NO_URL = { protocol: '', username: '', password: '', origin: '', pathname: '' };
+
 /** Without what may hold secrets: arguments, user info and query. */
 function titleOf(server: McpServer): string {
   if ('stdio' in server) return `MCP server "${server.name}" (${server.stdio.command})`;
   const { name, http } = server;
-  if (!URL.canParse(http.url)) throw new PerdureError('invalid_config', `MCP server "${name}": its url is no URL`);
-  const { origin, pathname } = new URL(http.url);
+  const { protocol, username, password, origin, pathname } = URL.canParse(http.url) ? new URL(http.url) : NO_URL;
+  if (!/^https?:$/.test(protocol) || username !== '' || password !== '') {
+    const rule = 'must be one of http or https, with credentials in its headers and not in it';
+    throw new PerdureError('invalid_config', `MCP server "${name}": its url ${rule}`);
+  }
   return `MCP server "${name}" (${origin}${pathname})`;
 }
 
