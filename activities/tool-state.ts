@@ -16,7 +16,7 @@ export function createToolState(input: CallToolInput): ToolState & { readonly ch
     entries,
     value: (cell, key) => entries(cell).find((entry) => entry.key === key)?.value,
     set: (cell, key, value) => void changes.push({ op: 'set', cell, key, value }),
-    append(cell, value, limit = undefined) {
+    append(cell, value, limit) {
       // The same in every attempt, and unlike that of any other call in the tree or the thread.
       const key = `${idempotencyKey(input.run.run_id, input.tool_call_id)}.${changes.length}`;
       changes.push({ op: 'append', cell, key, value, ...limit });
