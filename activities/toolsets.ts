@@ -6,7 +6,7 @@
  */
 import type { FoundSpec } from '../contract/activities.js';
 import type { AgentSpec } from '../contract/agent-spec.js';
-import { PerdureError } from '../contract/errors.js';
+import { isPerdureError, PerdureError } from '../contract/errors.js';
 import { TOOL_ID_PATTERN } from '../contract/ids.js';
 import type { ToolSpec } from '../contract/tools.js';
 import { toolsetIdOf } from '../kit/define-toolset.js';
@@ -34,29 +34,32 @@ export function openToolsets(registry: Registry, report: (line: string) => void)
       id,
       options.open((line) => report(`${id}: ${line}`)),
     );
-  const opened = (id: string): OpenToolset => {
-    const toolset = open.get(id);
-    if (toolset === undefined) throw new Error(`toolset ${id} was not opened`);
-    return toolset;
-  };
+  async function discoverOne({ options }: Toolset, signal: AbortSignal) {
+    const { toolset_id, optional = false } = options;
+    try {
+      const toolset = open.get(toolset_id);
+      if (toolset === undefined) throw new Error('it was not opened by this worker');
+      return { tools: specsOf(toolset_id, await toolset.discover(signal)) };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const explained = new PerdureError('toolset_unavailable', `toolset ${toolset_id}: ${why}`, { cause: error });
+      return { toolset_id, optional, error: isPerdureError(error) ? error : explained };
+    }
+  }
   return {
     async discover(toolsets, signal) {
       const discovery: Discovery = { tools: [], missing: [] };
       // All are waited for, so that none goes on behind a run that has failed for another.
-      const found = await Promise.allSettled(
-        toolsets.map(async ({ options }) =>
-          specsOf(options.toolset_id, await opened(options.toolset_id).discover(signal)),
-        ),
-      );
-      found.forEach((outcome, index) => {
-        if (outcome.status === 'fulfilled') return void discovery.tools.push(...outcome.value);
-        const { toolset_id, optional = false } = (toolsets[index] as Toolset).options;
-        const { reason: error } = outcome as { reason: unknown };
-        if (!optional || signal.aborted) throw error;
-        const reason = error instanceof Error ? error.message : String(error);
-        report(`${toolset_id}: a run goes on without it: ${reason}`);
-        discovery.missing.push({ toolset_id, reason });
-      });
+      const outcomes = await Promise.all(toolsets.map((toolset) => discoverOne(toolset, signal)));
+      for (const outcome of outcomes) {
+        if ('tools' in outcome) discovery.tools.push(...outcome.tools);
+        else if (!outcome.optional || signal.aborted) throw outcome.error;
+        else {
+          const { toolset_id, error } = outcome;
+          report(`${toolset_id}: a run goes on without it: ${error.message}`);
+          discovery.missing.push({ toolset_id, reason: error.message });
+        }
+      }
       return discovery;
     },
     find(tool_id, found) {

@@ -1,7 +1,6 @@
 /** The tools that a server has, page by page. Only what is used of them is looked at, and loosely: it is not ours. */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { z } from 'zod';
-import { PerdureError } from '../../contract/errors.js';
 
 const hint = z.boolean().nullish().catch(undefined);
 const words = z.string().nullish().catch(undefined);
@@ -20,6 +19,11 @@ export type ListedTool = z.infer<typeof ListedTool>;
 
 const Page = z.object({ tools: z.array(ListedTool), nextCursor: z.string().nullish() });
 
+/** What the server lists is no list that an agent could be given. */
+export class InvalidList extends Error {
+  override readonly name = 'InvalidList';
+}
+
 /** More than any model is helped by; a server that never ends its list is found out by it. */
 const MAX_TOOLS = 1_000;
 const MAX_PAGES = 200;
@@ -34,10 +38,7 @@ export async function listTools(client: Client, options: { signal: AbortSignal; 
     cursor = page.nextCursor ?? undefined;
     if (cursor === undefined) return tools;
     if (tools.length > MAX_TOOLS || pages === MAX_PAGES) {
-      throw new PerdureError(
-        'toolset_invalid',
-        `its list of tools has no end: ${tools.length} tools on ${pages} pages, and more to come`,
-      );
+      throw new InvalidList(`its list of tools has no end: ${tools.length} on ${pages} pages, and more to come`);
     }
   }
 }

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { z } from 'zod';
 import { parseDuration } from '../../contract/durations.js';
-import { isPerdureError, PerdureError } from '../../contract/errors.js';
+import { PerdureError } from '../../contract/errors.js';
 import { defineToolset } from '../../kit/define-toolset.js';
 import type { FoundTool, PinnedTool, Toolset } from '../../kit/define-toolset.js';
 import { callTool } from './call-tool.js';
@@ -11,7 +11,7 @@ import { argumentsOf } from './check-arguments.js';
 import { createConnection } from './connection.js';
 import { createHttpTransport } from './http-transport.js';
 import type { HttpOptions } from './http-transport.js';
-import { listTools } from './list-tools.js';
+import { InvalidList, listTools } from './list-tools.js';
 import type { ListedTool } from './list-tools.js';
 import { createLogLines } from './log-lines.js';
 import { modelSchema } from './model-schema.js';
@@ -125,8 +125,8 @@ function createSchemas(): { of(tool: PinnedTool): z.ZodType } {
 }
 
 function explained(error: unknown, title: string, lastLines: readonly string[]): Error {
-  if (isPerdureError(error)) return new PerdureError(error.code, `${title}: ${error.message}`, { cause: error });
   const why = error instanceof Error ? error.message : String(error);
+  if (error instanceof InvalidList) return new PerdureError('toolset_invalid', `${title}: ${why}`, { cause: error });
   const printed = lastLines.length === 0 ? '' : `; the last that it printed: ${lastLines.join(' | ')}`;
   return new PerdureError('toolset_unavailable', `${title} did not list its tools: ${why}${printed}`, { cause: error });
 }

@@ -41,6 +41,8 @@ async function call(name: string, args: Arguments, extra: Extra): Promise<CallTo
       return waitForCancel(extra);
     case 'hang':
       return new Promise(() => {});
+    case 'hold':
+      return hold(String(args['path']));
     case 'freeze':
       for (;;);
     case 'big':
@@ -85,6 +87,12 @@ function waitForCancel({ signal }: Extra): Promise<CallToolResult> {
       resolve(say('too late'));
     });
   });
+}
+
+/** Until a file is there. */
+async function hold(path: string): Promise<CallToolResult> {
+  while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20));
+  return say('released');
 }
 
 /** In the middle of the call; `marker` is there once it has been. */

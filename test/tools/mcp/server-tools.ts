@@ -10,6 +10,7 @@ const TOOLS: readonly Tool[] = [
   { name: 'wait', inputSchema: none },
   { name: 'hang', inputSchema: none },
   { name: 'freeze', inputSchema: none },
+  { name: 'hold', inputSchema: none, annotations: { readOnlyHint: true } },
   { name: 'big', inputSchema: none },
   { name: 'gallery', inputSchema: none },
   { name: 'fail', inputSchema: none },

@@ -26,6 +26,8 @@ export interface TestServer {
   alive(): Promise<number[]>;
   /** From now on its list is another one. */
   changeList(): Promise<void>;
+  /** Lets calls of `hold` return. */
+  release(path: string): Promise<void>;
   /** Kills what runs; over HTTP it is started again, on the same port. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -66,6 +68,7 @@ export async function startServer(way: Way, env: Record<string, string> = {}): P
     log,
     alive,
     changeList: () => writeFile(changes, ''),
+    release: (path) => writeFile(path, ''),
     async restart() {
       await kill();
       if (http !== undefined) await serve(http.port);
