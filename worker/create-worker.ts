@@ -118,8 +118,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     shutdownGraceTime: '10s',
     ...(options.maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows: options.maxCachedWorkflows }),
   });
-  // Also when it stopped by itself.
-  const stopped = worker.run().finally(() => toolsets.close());
+  const run = async () => {
+    try {
+      await worker.run();
+    } finally {
+      // Also when it stopped by itself.
+      await toolsets.close();
+    }
+  };
+  const stopped = run();
   return {
     ...connected,
     stopped,

@@ -57,7 +57,7 @@ async function toPart(block: Block, files: Files): Promise<Part> {
 
 async function resourcePart(block: Block, files: Files): Promise<Part> {
   const resource = (block['resource'] ?? {}) as { uri?: unknown; mimeType?: unknown; text?: unknown; blob?: unknown };
-  const name = `resource ${String(resource.uri ?? '')}`.trim();
+  const name = `resource ${word(resource.uri)}`.trim();
   if (typeof resource.text === 'string') return text(`[${name}]\n${resource.text}`);
   if (typeof resource.blob === 'string') return keep(name, resource.blob, resource.mimeType, files);
   return text(`[${name}: ${JSON.stringify(resource)}]`);
@@ -84,8 +84,12 @@ function filenameOf(name: string, mimeType: string): string {
 function linkText(block: Block): string {
   const { uri, name, title, description, mimeType, size } = block;
   const about = [title, description, mimeType, typeof size === 'number' ? `${size} bytes` : undefined];
-  const known = about.filter((word) => typeof word === 'string' && word !== '');
-  return `[resource ${String(name ?? '')}: ${String(uri ?? '')}${known.length === 0 ? '' : ` (${known.join('; ')})`}]`;
+  const known = about.map(word).filter((given) => given !== '');
+  return `[resource ${word(name)}: ${word(uri)}${known.length === 0 ? '' : ` (${known.join('; ')})`}]`;
+}
+
+function word(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** Servers repeat their structured content as a text, for clients that know no other. */

@@ -5,7 +5,6 @@
  */
 import type { JSONSchema7 } from '../../contract/completion.js';
 
-const COMBINING = ['anyOf', 'oneOf', 'allOf'] as const;
 /** Schemas that refer to schemas that refer … end here. */
 const MAX_DEPTH = 8;
 

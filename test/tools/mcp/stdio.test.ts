@@ -21,9 +21,13 @@ afterEach(async () => {
 });
 
 /** Discovers once: all that a server does before it is of use. */
-const discover = (stdio: { command: string; args?: string[]; cwd?: string }) => {
-  const toolset = mcpServer({ name: 'fixture', stdio }, { connect_timeout: 20_000 }).options.open(() => {});
-  return toolset.discover(AbortSignal.timeout(60_000)).finally(() => toolset.close());
+const discover = async (stdio: { command: string; cwd?: string }) => {
+  const toolset = mcpServer({ name: 'fixture', stdio }).options.open(() => {});
+  try {
+    return await toolset.discover(AbortSignal.timeout(60_000));
+  } finally {
+    await toolset.close();
+  }
 };
 
 describe('a server over stdio', () => {
