@@ -124,7 +124,8 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
     });
   }
   for (const tool_id of tools.keys()) {
-    if (toolsets.has(toolsetIdOf(tool_id))) note(`tool "${tool_id}"`, 'has an id of a toolset: choose another one');
+    if (toolsets.has(toolsetIdOf(tool_id ?? '')))
+      note(`tool "${tool_id}"`, 'has an id of a toolset: choose another one');
   }
   if (!options.agents?.length) note('agents', 'is empty: define at least one with defineAgent()');
 

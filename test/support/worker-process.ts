@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RuntimeOptions } from '../../kit/index.js';
+import type { ToolsetOptions } from '../tools/toolset-agents.js';
 import type { McpServer } from '../../tools/index.js';
 import type { ServerOptions } from '../../worker/create-worker.js';
 
@@ -15,6 +16,8 @@ export interface WorkerProcessOptions {
   runtime?: RuntimeOptions;
   /** The agents of `tree-agents.ts`. */
   trees?: boolean;
+  /** Those of `toolset-agents.ts`, with this. */
+  toolsets?: ToolsetOptions;
   /** An agent `test.mcp` with its tools. */
   mcp?: McpServer;
 }
