@@ -94,10 +94,9 @@ async function put(path: string, text: string): Promise<boolean> {
 
 async function removeOld(folder: string, newest: number): Promise<void> {
   const written = (await stat(pathOf(folder, newest)).catch(undefinedIfMissing))?.mtimeMs ?? 0;
-  const kept = pathOf(folder, newest);
   for (const name of await readdir(folder)) {
+    if (numberOf(name) >= newest) continue;
     const path = join(folder, name);
-    if (path === kept) continue;
     const found = await stat(path).catch(undefinedIfMissing);
     // Also what a crash has left of a write. Both times are those of the file system.
     if (found !== undefined && written - found.mtimeMs > KEPT_MS) await rm(path, { force: true });
@@ -105,8 +104,12 @@ async function removeOld(folder: string, newest: number): Promise<void> {
 }
 
 async function numbersIn(folder: string): Promise<number[]> {
-  const names = (await readdir(folder).catch(undefinedIfMissing)) ?? [];
-  return names.flatMap((name) => FILE_PATTERN.exec(name)?.[1] ?? []).map(Number);
+  return ((await readdir(folder).catch(undefinedIfMissing)) ?? []).map(numberOf);
+}
+
+/** 0 for a file that is no state. */
+function numberOf(name: string): number {
+  return Number(FILE_PATTERN.exec(name)?.[1] ?? 0);
 }
 
 function pathOf(folder: string, number: number): string {
