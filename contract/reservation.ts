@@ -6,7 +6,7 @@ export interface Reservation {
   cost_usd: number;
 }
 
-const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
+export const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
 const CHARACTERS_PER_TOKEN = 4;
 
 export function reservationOf(
