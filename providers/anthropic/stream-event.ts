@@ -14,7 +14,7 @@ const ContentBlock = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string().nullish() }),
   z.object({ type: z.literal('thinking'), thinking: z.string().nullish(), signature: z.string().nullish() }),
   z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
-  z.object({ type: z.literal('tool_use'), id: z.string().nullish(), name: z.string(), input: z.unknown() }),
+  z.object({ type: z.literal('tool_use'), id: z.string().nullish(), name: z.string(), input: z.unknown().optional() }),
 ]);
 export type ContentBlock = z.infer<typeof ContentBlock>;
 

@@ -29,14 +29,13 @@ const Candidate = z.object({
   index: z.number().nullish(),
   content: z.object({ parts: z.array(Part).nullish() }).nullish(),
   finishReason: z.string().nullish(),
-  finishMessage: z.string().nullish(),
 });
 
 export const Chunk = z.object({
   responseId: z.string().nullish(),
   modelVersion: z.string().nullish(),
   candidates: z.array(Candidate).nullish(),
-  promptFeedback: z.object({ blockReason: z.string().nullish(), blockReasonMessage: z.string().nullish() }).nullish(),
+  promptFeedback: z.object({ blockReason: z.string().nullish() }).nullish(),
   usageMetadata: UsageReply.nullish(),
 });
 export type Chunk = z.infer<typeof Chunk>;

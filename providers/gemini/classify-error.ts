@@ -13,7 +13,13 @@ const Reply = z.object({
     message: z.string().nullish(),
     status: z.string().nullish(),
     details: z
-      .array(z.looseObject({ '@type': z.string().nullish(), reason: z.unknown(), retryDelay: z.unknown() }))
+      .array(
+        z.looseObject({
+          '@type': z.string().nullish(),
+          reason: z.unknown().optional(),
+          retryDelay: z.unknown().optional(),
+        }),
+      )
       .nullish(),
   }),
 });

@@ -18,9 +18,7 @@ interface Seen extends Arrived {
   id?: string;
   model: string;
   finish_reason?: string;
-  finish_message?: string;
   block_reason?: string;
-  block_message?: string;
   usage?: UsageReply;
 }
 
@@ -45,7 +43,6 @@ export async function* readStream(
         }
       }
       if (candidate?.finishReason) seen.finish_reason = candidate.finishReason;
-      if (candidate?.finishMessage) seen.finish_message = candidate.finishMessage;
     }
   } catch (error) {
     if (seen.finish_reason === undefined) throw error;
@@ -92,25 +89,21 @@ function note(seen: Seen, chunk: Chunk): void {
   if (chunk.modelVersion) seen.model = chunk.modelVersion;
   if (chunk.usageMetadata) seen.usage = chunk.usageMetadata;
   if (chunk.promptFeedback?.blockReason) seen.block_reason = chunk.promptFeedback.blockReason;
-  if (chunk.promptFeedback?.blockReasonMessage) seen.block_message = chunk.promptFeedback.blockReasonMessage;
 }
 
 function refusalOf(seen: Seen): ModelStreamPart | undefined {
   if (seen.content) return undefined;
   const reason = seen.block_reason ?? (isDeclined(seen.finish_reason) ? seen.finish_reason : undefined);
   if (reason === undefined) return undefined;
-  const words = seen.block_message ?? seen.finish_message;
-  return { type: 'refusal', delta: words ?? `The model declined to answer (${reason}).` };
+  return { type: 'refusal', delta: `The model declined to answer (${reason}).` };
 }
 
 function finishOf(seen: Seen): ModelStreamPart {
   const { model, usage } = seen;
   const from = `The stream of model ${model}${seen.id === undefined ? '' : ` (${seen.id})`}`;
   const reason = seen.finish_reason ?? seen.block_reason;
-  if (isBrokenCall(reason)) {
-    const why = seen.finish_message === undefined ? '' : `: ${seen.finish_message.slice(0, 300)}`;
-    throw new PerdureError('model_server_error', `${from} ended with ${reason}${why}`, { provider: 'gemini' });
-  }
+  if (isBrokenCall(reason))
+    throw new PerdureError('model_server_error', `${from} ended with ${reason}`, { provider: 'gemini' });
   const stopReason = mapStopReason(reason ?? '', seen);
   checkEnd('gemini', from, reason, stopReason, seen);
   const meta = {
