@@ -1,13 +1,14 @@
 /** Where a run's request enters: it is validated here, and the agent is pinned as it is now. */
 import type { ResolvedRun, ResolveRunInput } from '../contract/activities.js';
 import { AGENT_SPEC_VERSION } from '../contract/agent-spec.js';
-import type { AgentSpec } from '../contract/agent-spec.js';
+import type { AgentSpec, PinnedModel } from '../contract/agent-spec.js';
 import { PerdureError } from '../contract/errors.js';
 import type { Limits, RunLimits } from '../contract/limits.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import { checkRequest } from '../contract/check-request.js';
 import type { RunRequest } from '../contract/run.js';
 import type { ModelProfile } from '../kit/define-config.js';
+import { fallbackChain } from '../kit/model-fallback.js';
 import type { Registry, RegisteredAgent } from '../kit/registry.js';
 import { clientToolId } from '../contract/ids.js';
 import { decide } from '../contract/policy.js';
@@ -62,6 +63,7 @@ function pinAgent(
   const { options } = agent;
   const profileName = request.model_profile ?? agent.profile;
   const profile = findProfile(registry, profileName);
+  const spares = fallbackChain(registry.models, profileName);
   const policies = [
     ...(request.parent?.policies ?? []),
     agent.policy,
@@ -76,12 +78,8 @@ function pinAgent(
     description: options.description ?? '',
     instructions: options.instructions,
     model: {
-      profile: profileName,
-      provider: profile.provider.name,
-      model: profile.model,
-      parameters: profile.parameters ?? {},
-      ...(profile.price === undefined ? {} : { price: profile.price }),
-      ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
+      ...pinModel(profileName, profile),
+      ...(spares.length === 0 ? {} : { fallback: spares.map((name) => pinModel(name, findProfile(registry, name))) }),
     },
     // What the model is shown is what is enforced.
     tools: [...tools.filter((tool) => !isDenied(tool)), ...goals.tools],
@@ -99,6 +97,17 @@ function pinAgent(
     synthesis: options.synthesis ?? false,
     runtime: { ...registry.runtime, signal_live: registry.runtime.signal_live || request.signal_live === true },
     search_attributes: [...searchAttributes],
+  };
+}
+
+function pinModel(name: string, profile: ModelProfile): PinnedModel {
+  return {
+    profile: name,
+    provider: profile.provider.name,
+    model: profile.model,
+    parameters: profile.parameters ?? {},
+    ...(profile.price === undefined ? {} : { price: profile.price }),
+    ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
   };
 }
 

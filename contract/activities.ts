@@ -4,6 +4,7 @@
  */
 import type { AgentSpec } from './agent-spec.js';
 import type { ChatInvokeCompletion } from './completion.js';
+import type { ModelFallback } from './model-chain.js';
 import type { BaseMessage, ToolContent, ToolOutputRef } from './messages.js';
 import type { SearchAttributeName } from './names.js';
 import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './run.js';
@@ -61,6 +62,9 @@ export interface CallModelResult {
   interrupted: boolean;
   /** Of the winning attempt; absent: 1. A planner may make none, or several. */
   model_calls?: number;
+  /** The profile that answered, where it is not the agent's own, and how it came to that. */
+  profile?: string;
+  fallbacks?: ModelFallback[];
 }
 
 export interface CallToolInput {

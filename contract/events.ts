@@ -93,6 +93,16 @@ export const SummaryFinal = event('summary_final', 'The answer, whole: exactly o
 export const AttemptRetracted = event('attempt_retracted', 'All that attempts up to this one showed is void.', {
   attempt: z.number().int(),
 });
+export const ModelFallback = event(
+  'model_fallback',
+  'A vendor is down; the next model profile of the chain is asked.',
+  {
+    from: z.string(),
+    to: z.string(),
+    reason: z.string(),
+    attempt: z.number().int(),
+  },
+);
 
 // tools
 export const ToolRequested = event('tool_requested', 'The model asks for a tool, in its own words.', {
@@ -208,6 +218,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
   TextEnd,
   SummaryFinal,
   AttemptRetracted,
+  ModelFallback,
   ToolRequested,
   ToolScheduled,
   ToolProgress,

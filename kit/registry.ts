@@ -13,6 +13,7 @@ import type { ToolSpec } from '../contract/tools.js';
 import type { Agent, AgentOptions } from './define-agent.js';
 import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
 import type { Tool } from './define-tool.js';
+import { checkFallbacks } from './model-fallback.js';
 import { registerGoals } from './register-goals.js';
 import type { RegisteredGoal } from './register-goals.js';
 import { duration, isCount, toolSpec } from './tool-spec.js';
@@ -57,6 +58,7 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
     if (typeof profile.provider?.stream !== 'function') note(`models.${name}.provider`, 'is no model provider');
     if (!profile.model) note(`models.${name}.model`, 'is missing');
   }
+  checkFallbacks(models, note);
   const defaultProfile = defaults[0] ?? [...models.keys()][0] ?? '';
 
   const tools = new Map<string, RegisteredTool>();

@@ -10,6 +10,7 @@
  */
 import type { Allowance, ModelPass } from '../contract/activities.js';
 import type { Limits } from '../contract/limits.js';
+import { modelChain } from '../contract/model-chain.js';
 import { reservationOf } from '../contract/reservation.js';
 import type { Reservation } from '../contract/reservation.js';
 import type { RunUsage } from '../contract/run.js';
@@ -67,12 +68,17 @@ function left(run: Run, name: Countable): number | undefined {
   return limit - spentOf(treeUsage(run), name) - leased;
 }
 
-/** What a model call with the first `length` messages can use at most, by estimate. */
+/** What a model call with the first `length` messages can use at most, by estimate, whichever profile answers it. */
 export function reservation(run: Run, length = run.log.transcript.length): Reservation {
   const spec = run.pinned?.spec;
   const fixed = (spec?.instructions.length ?? 0) + JSON.stringify(spec?.tools ?? []).length;
   const said = run.log.transcript.slice(0, length).reduce((sum, message) => sum + JSON.stringify(message).length, 0);
-  return reservationOf(spec?.model, fixed + (run.turn?.characters ?? 0) + said + DIRECTIVE_CHARACTERS);
+  const characters = fixed + (run.turn?.characters ?? 0) + said + DIRECTIVE_CHARACTERS;
+  const each = (spec === undefined ? [undefined] : modelChain(spec.model)).map((m) => reservationOf(m, characters));
+  return {
+    tokens: Math.max(...each.map(({ tokens }) => tokens)),
+    cost_usd: Math.max(...each.map(({ cost_usd }) => cost_usd)),
+  };
 }
 
 /** A limit on tokens or cost that is set, what is left of it, and what one call reserves of it. */

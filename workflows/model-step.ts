@@ -1,5 +1,6 @@
 /** One model call and what it adds to the log. */
 import { ActivityCancellationType, ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
+import type { PinnedModel } from '../contract/agent-spec.js';
 import type { CallModelInput, CallModelResult, ModelPass, RunActivities } from '../contract/activities.js';
 import { extendDigest } from '../contract/digest.js';
 import { isErrorCode } from '../contract/errors.js';
@@ -7,6 +8,8 @@ import type { ErrorCode } from '../contract/errors.js';
 import { stepId, toolCallId, blockId } from '../contract/ids.js';
 import type { AssistantMessage, ToolCall } from '../contract/messages.js';
 import type { Failure } from '../contract/run.js';
+import { modelChain } from '../contract/model-chain.js';
+import type { ModelFallback } from '../contract/model-chain.js';
 import { costOf } from '../contract/reservation.js';
 import type { Reservation } from '../contract/reservation.js';
 import { addUsage, NO_USAGE } from '../contract/snapshot.js';
@@ -61,7 +64,8 @@ export async function callModel(
   const { model, runtime } = spec;
   const planned = spec.planner === true && pass === 'planning';
   const { stop, ...allowance } = (planned ? plannerAllowance(run) : undefined) ?? {};
-  const most = affordableAttempts(run, pass, runtime.model_max_attempts, allowance);
+  const attempts = runtime.model_max_attempts * modelChain(model).length;
+  const most = affordableAttempts(run, pass, attempts, allowance);
   const { callModel: byModel, callPlanner } = proxyActivities<RunActivities>({
     startToCloseTimeout: runtime.model_timeout_ms + 30_000,
     heartbeatTimeout: runtime.heartbeat_timeout_ms,
@@ -76,14 +80,15 @@ export async function callModel(
   const settled = await settle(run, () => call(stop === undefined ? input : { ...input, allowance }));
 
   if (settled.state === 'done') return commit(run, step, pass, settled.value, reserved);
-  const attempts = attemptsOf(settled, most);
-  charge(run, reserved, wasRefused(settled) ? attempts - 1 : attempts);
+  const lost = attemptsOf(settled, most);
+  charge(run, reserved, wasRefused(settled) ? lost - 1 : lost);
   // Whatever the lost attempts showed is void: a reader may hold text that no closing event will ever claim.
   run.log.append({
     type: 'attempt_retracted',
     step_id: step.id,
-    attempt: attempts,
+    attempt: lost,
   });
+  tellFallbacks(run, step.id, detailsOf(settled)?.[2] as ModelFallback[] | undefined);
   if (settled.state === 'abandoned' || run.cancellation !== undefined || run.deadline_passed)
     return { kind: 'interrupted' };
   const why = failureOf(settled.error);
@@ -121,6 +126,7 @@ function commit(run: Run, step: Step, pass: ModelPass, result: CallModelResult, 
   const step_id = step.id;
   run.worked_ms += result.duration_ms;
   if (attempt > 1) run.log.append({ type: 'attempt_retracted', step_id, attempt: attempt - 1 });
+  tellFallbacks(run, step_id, result.fallbacks);
   const texts: string[] = [];
   const calls: RequestedCall[] = [];
   let block = 0;
@@ -182,13 +188,14 @@ function synthesized(run: Run, step: Step, result: CallModelResult, text: string
 function recordUsage(
   run: Run,
   step_id: string,
-  { completion, attempt, model_calls = 1 }: CallModelResult,
+  { completion, attempt, profile, model_calls = 1 }: CallModelResult,
   reserved: () => Reservation,
 ): void {
   const { usage } = completion;
   charge(run, reserved, usage ? attempt - 1 : attempt);
-  const price = run.pinned?.spec.model.price;
-  const cost = usage ? costOf(price, usage.input_tokens, usage.output_tokens, usage.input_cached_tokens ?? 0) : 0;
+  const chain = chainOf(run);
+  const { price } = chain.find((model) => model.profile === profile) ?? chain[0] ?? {};
+  const cost = usage ? costOf(price, usage) : 0;
   run.counters.usage = addUsage(run.counters.usage, {
     ...NO_USAGE,
     model_calls,
@@ -206,8 +213,16 @@ function charge(run: Run, reserved: () => Reservation, attempts: number): void {
   run.counters.usage = addUsage(run.counters.usage, {
     ...NO_USAGE,
     charged_tokens: tokens * attempts,
-    ...(run.pinned?.spec.model.price === undefined ? {} : { charged_cost_usd: cost_usd * attempts }),
+    ...(chainOf(run).some(({ price }) => price !== undefined) ? { charged_cost_usd: cost_usd * attempts } : {}),
   });
+}
+
+function chainOf(run: Run): PinnedModel[] {
+  return run.pinned === undefined ? [] : modelChain(run.pinned.spec.model);
+}
+
+function tellFallbacks(run: Run, step_id: string, fallbacks: readonly ModelFallback[] = []): void {
+  for (const fallback of fallbacks) run.log.append({ type: 'model_fallback', step_id, ...fallback });
 }
 
 function mint(step: Step, n: number, call: ToolCall): RequestedCall {
@@ -243,7 +258,11 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
 
 /** How many attempts there were, where the error knows it; else all that there could have been. */
 function attemptsOf(settled: { state: string; error?: unknown }, maximum: number): number {
-  const cause = settled.error instanceof ActivityFailure ? settled.error.cause : undefined;
-  const attempt = cause instanceof ApplicationFailure ? cause.details?.[1] : undefined;
+  const attempt = detailsOf(settled)?.[1];
   return typeof attempt === 'number' ? attempt : maximum;
+}
+
+function detailsOf({ error }: { state: string; error?: unknown }): readonly unknown[] | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  return cause instanceof ApplicationFailure ? (cause.details ?? undefined) : undefined;
 }

@@ -67,6 +67,8 @@ export function gistOf(event: StreamEvent): string {
     }
     case 'attempt_retracted':
       return `attempts up to ${event.attempt}`;
+    case 'model_fallback':
+      return `${event.from} to ${event.to}: ${line(event.reason)}`;
     case 'budget_exceeded':
       return countOf(event);
     case 'agent_run_started':

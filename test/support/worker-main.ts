@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { defineAgent, defineConfig, defineTool } from '../../kit/index.js';
 import type { ConfigOptions } from '../../kit/index.js';
 import { createRegistry } from '../../kit/registry.js';
+import { scripted, scriptFromInput } from '../../providers/index.js';
 import { startWorker } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { testConfig } from './test-agents.js';
@@ -54,8 +55,13 @@ const patient = [
 ];
 
 function withPatience(options: ConfigOptions): ConfigOptions {
-  const agent = defineAgent({ agent_id: 'test.patient', instructions: 'Follow the script.', tools: patient });
-  return { ...options, agents: [...options.agents, agent] };
+  const instructions = 'Follow the script.';
+  const agents = [
+    defineAgent({ agent_id: 'test.patient', instructions, tools: patient }),
+    defineAgent({ agent_id: 'test.chained', instructions, model: 'frail' }),
+  ];
+  const frail = { provider: scripted(scriptFromInput), model: 'scripted-frail', fallback: ['script'] };
+  return { ...options, agents: [...options.agents, ...agents], models: { ...options.models, frail } };
 }
 
 const config = trees ? treeConfig(runtime, { tools: patient }) : withPatience(testConfig(runtime));
