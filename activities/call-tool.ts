@@ -6,7 +6,7 @@
  * T2  A tool's output never exceeds the inline limit when it is returned.
  */
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { CallToolInput, CallToolResult } from '../contract/activities.js';
+import type { CallToolInput, CallToolResult, GeneratedFile } from '../contract/activities.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
 import { idempotencyKey } from '../contract/ids.js';
 import { READ_OUTPUT_TOOL } from '../contract/names.js';
@@ -21,6 +21,7 @@ import type { LiveDependencies } from './live-line.js';
 import { InvalidCall, parseArguments } from './parse-arguments.js';
 import { achieveTool } from './pin-goals.js';
 import { readOutputSpec, readOutputTool } from './read-output.js';
+import { createToolState } from './tool-state.js';
 import { toToolOutput } from './tool-output.js';
 import type { ToolOutput } from './tool-output.js';
 
@@ -42,6 +43,9 @@ export async function callTool(dependencies: ToolDependencies, input: CallToolIn
     live.publish({ type: 'tool_retry', live_id: `${input.tool_call_id}.retry_${attempt}`, ...ids, attempt, reason });
   }
   const progress: CallToolResult['progress'] = [];
+  const notices: string[] = [];
+  const files: GeneratedFile[] = [];
+  const state = createToolState(input);
   const finish = (output: ToolOutput, failure?: ToolFailure): CallToolResult => ({
     ...output,
     ...(failure === undefined ? {} : { failure }),
@@ -49,11 +53,21 @@ export async function callTool(dependencies: ToolDependencies, input: CallToolIn
     attempts: attempt,
     progress,
     retries,
+    ...(notices.length === 0 ? {} : { notices }),
+    ...(files.length === 0 ? {} : { files }),
+    ...(failure !== undefined || state.changes.length === 0 ? {} : { changes: state.changes }),
   });
 
   let chunks = 0;
   try {
     const output = await execute(dependencies, input, context, {
+      state,
+      notice: (text) => void notices.push(text),
+      async file({ filename, mime_type, content }) {
+        const { id, byte_size } = await dependencies.artefacts.put(content, mime_type);
+        files.push({ file_id: id, filename, mime_type, byte_size });
+        return { file_id: id };
+      },
       progress(message, fraction) {
         const live_id = `${input.tool_call_id}.progress_${progress.length + 1}`;
         const note = { message, ...(fraction === undefined ? {} : { fraction }), live_id };
@@ -96,7 +110,7 @@ async function execute(
   { registry, artefacts }: ToolDependencies,
   input: CallToolInput,
   context: Context,
-  reporting: Pick<ToolContext, 'progress' | 'output'>,
+  given: Pick<ToolContext, 'progress' | 'output' | 'notice' | 'file' | 'state'>,
 ): Promise<ToolOutput> {
   const known = find(registry, input.tool_id);
   if (known === undefined)
@@ -110,7 +124,7 @@ async function execute(
   const signal = AbortSignal.any([context.cancellationSignal, timeout]);
   const running = Promise.resolve().then(() =>
     options.run(args, {
-      ...reporting,
+      ...given,
       run: input.run,
       tool_call_id: input.tool_call_id,
       idempotency_key: idempotencyKey(input.run.run_id, input.tool_call_id),

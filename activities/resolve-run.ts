@@ -3,6 +3,7 @@ import type { ResolvedRun, ResolveRunInput } from '../contract/activities.js';
 import { AGENT_SPEC_VERSION } from '../contract/agent-spec.js';
 import type { AgentSpec, PinnedModel } from '../contract/agent-spec.js';
 import { PerdureError } from '../contract/errors.js';
+import { withClientContext } from '../contract/client-context.js';
 import type { Limits, RunLimits } from '../contract/limits.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import { checkRequest } from '../contract/check-request.js';
@@ -35,6 +36,9 @@ export function resolveRun({ registry, searchAttributes }: ResolveDependencies, 
       'invalid_request',
       'thread: is set by the thread whose turn a run is; send the thread a message',
     );
+  }
+  if (request.tool_state !== undefined && input.is_child !== true) {
+    throw new PerdureError('invalid_request', 'tool_state: is set by the runtime; a root run begins without any');
   }
   const agent = findAgent(registry, request.agent_id);
   return { request, spec: pinAgent(registry, agent, request, searchAttributes) };
@@ -76,7 +80,7 @@ function pinAgent(
     version: AGENT_SPEC_VERSION,
     agent_id: options.agent_id,
     description: options.description ?? '',
-    instructions: options.instructions,
+    instructions: withClientContext(options.instructions, request.thread),
     model: {
       ...pinModel(profileName, profile),
       ...(spares.length === 0 ? {} : { fallback: spares.map((name) => pinModel(name, findProfile(registry, name))) }),

@@ -10,6 +10,7 @@ import type { SearchAttributeName } from './names.js';
 import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './run.js';
 import type { AgentMessage } from './thread-records.js';
 import type { ThreadRequest } from './thread-request.js';
+import type { StateCells, StateChange } from './tool-state.js';
 import type { ToolFailure } from './tools.js';
 
 export interface ResolveRunInput {
@@ -74,6 +75,15 @@ export interface CallToolInput {
   tool_id: string;
   arguments: string;
   signal_live: boolean;
+  /** The cells that the tool reads. */
+  state?: { run: StateCells; shared: StateCells };
+}
+
+export interface GeneratedFile {
+  file_id: string;
+  filename: string;
+  mime_type: string;
+  byte_size: number;
 }
 
 export interface ToolProgressNote {
@@ -94,6 +104,11 @@ export interface CallToolResult {
   retries: string[];
   /** Of the child run that the call was. */
   link?: RunLink;
+  /** Texts for the user, in order. */
+  notices?: string[];
+  files?: GeneratedFile[];
+  /** To be made when the call ends; of a call that succeeded. */
+  changes?: StateChange[];
 }
 
 /** What the functions of a configuration say about the calls of a batch. */

@@ -8,6 +8,7 @@
 
 export const AGENT_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 export const TOOL_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
+export const STATE_CELL_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 export const CLIENT_TOOL_PATTERN = /^client_[a-z][a-z0-9_]*$/;
 /** A run id that a caller chooses: no `/`, which separates a child from its parent. */
 export const CALLER_RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;

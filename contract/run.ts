@@ -66,6 +66,10 @@ export const ThreadTurn = z.strictObject({
   digest: z.string(),
   /** Of the conversation as JSON: for estimates of what a model call will cost. */
   characters: z.number().int().nonnegative(),
+  /** What the client tells the agent beside the message. */
+  system_prompt: z.string().optional(),
+  analysis_scope: z.record(z.string(), z.unknown()).optional(),
+  client_context: z.record(z.string(), z.unknown()).optional(),
 });
 export type ThreadTurn = z.infer<typeof ThreadTurn>;
 
@@ -94,6 +98,8 @@ export const RunRequest = z.strictObject({
   client_tools: z.array(ClientToolSpec).optional(),
   parent: ParentRun.optional(),
   thread: ThreadTurn.optional(),
+  /** Set by the runtime: the shared cells of the tools' state, for the run of a turn and for a child. */
+  tool_state: z.record(z.string(), z.array(z.object({ key: z.string(), value: z.unknown() }))).optional(),
   /** What the run is to achieve, of the goal types of the configuration. */
   goals: z.array(DeclaredGoal).max(MAX_GOALS_PER_TURN).optional(),
 });
@@ -164,7 +170,22 @@ export const RunOutcome = z.discriminatedUnion('status', [
 ]);
 export type RunOutcome = z.infer<typeof RunOutcome>;
 
-const output = { version: z.literal(1), run: RunHandle, usage: RunUsage, tree_usage: RunUsage };
+const output = {
+  version: z.literal(1),
+  run: RunHandle,
+  usage: RunUsage,
+  tree_usage: RunUsage,
+  /** What is new in the shared cells of the tools' state: for the run or the thread that started this one. */
+  tool_state: z
+    .record(
+      z.string(),
+      z.object({
+        added: z.array(z.object({ key: z.string(), value: z.unknown() })),
+        changed: z.array(z.object({ key: z.string(), from: z.unknown(), to: z.unknown() })),
+      }),
+    )
+    .optional(),
+};
 
 /** Version history: 1 first shape. */
 export const RunOutput = z.discriminatedUnion('status', [

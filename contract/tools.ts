@@ -1,9 +1,15 @@
 /** Tools as the workflow sees them: their pinned specification, and what became of a call. */
 import { z } from 'zod';
 import { JSONSchema7 } from './completion.js';
-import { CLIENT_TOOL_PATTERN, TOOL_ID_PATTERN } from './ids.js';
+import { CLIENT_TOOL_PATTERN, STATE_CELL_PATTERN, TOOL_ID_PATTERN } from './ids.js';
 
 export const ToolId = z.string().regex(TOOL_ID_PATTERN, 'must be canonical: service.toolset.tool, in [a-z0-9_]');
+
+/** Of `contract/tool-state.ts`. */
+export const StateCell = z.object({
+  scope: z.enum(['run', 'shared']),
+  name: z.string().regex(STATE_CELL_PATTERN, 'must be like "web.scrolls"'),
+});
 
 /** A tool as it was when the run was resolved. */
 export const ToolSpec = z.object({
@@ -24,6 +30,8 @@ export const ToolSpec = z.object({
   admission: z.boolean().optional(),
   /** A function makes the result out of the child's run. */
   finalizer: z.boolean().optional(),
+  /** The cells of the durable state that a call is given. */
+  reads: z.array(StateCell).optional(),
 });
 export type ToolSpec = z.infer<typeof ToolSpec>;
 

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ToolContent } from '../contract/messages.js';
 import type { RunHandle, RunOutput } from '../contract/run.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
+import type { Otherwise, StateBounds, StateCell, StateEntry } from '../contract/tool-state.js';
 import type { Agent } from './define-agent.js';
 
 export interface ToolContext {
@@ -18,7 +19,31 @@ export interface ToolContext {
   progress(message: string, fraction?: number): void;
   /** Shown to readers only: a piece of output as it is made. */
   output(text: string): void;
+  /** A text for the user, beside the result, which is for the model. */
+  notice(text: string): void;
+  /** Keeps a file in the artefact store; readers are told of it when the call ends. */
+  file(file: { filename: string; mime_type: string; content: string | Uint8Array }): Promise<{ file_id: string }>;
+  /** What the tool remembers between calls, across crashes. */
+  readonly state: ToolState;
   readonly artefacts: ArtefactStore;
+}
+
+/**
+ * The durable state of tools. It is read as it was when the call was made; changes are made when the call has succeeded,
+ * all or none, one call after another. A change that cannot be made gives the call the result that `otherwise` says.
+ */
+export interface ToolState {
+  /** Only of a cell that the tool lists in `reads`. */
+  entries(cell: StateCell): readonly StateEntry[];
+  /** The value of a key; undefined if there is none. */
+  value(cell: StateCell, key: string): unknown;
+  set(cell: StateCell, key: string, value: unknown): void;
+  append(cell: StateCell, value: unknown, limit?: { bounds: StateBounds; otherwise: Otherwise }): void;
+  /** Counts a key up, if it is below the limit by then. */
+  increment(cell: StateCell, key: string, limit: { below: number; otherwise: Otherwise }): void;
+  /** Changes the entry at an index, if it is there. */
+  replace(cell: StateCell, index: number, value: unknown, limit: { bounds?: StateBounds; otherwise: Otherwise }): void;
+  clear(cell: StateCell): void;
 }
 
 /** Text, parts, or any JSON value, which the model reads as JSON. */
@@ -43,6 +68,8 @@ export interface ToolOptions<Input extends z.ZodType, Output extends z.ZodType =
   max_attempts?: number;
   /** Whether a person must approve a call before it is made; `never` by default. */
   approval?: 'never' | 'always' | ((input: z.output<Input>) => boolean | Promise<boolean>);
+  /** The cells of the durable state that a call needs to see. */
+  reads?: readonly StateCell[];
   /** Calls of a run with the same key do not overlap. */
   concurrency_key?: (input: z.output<Input>) => string | undefined;
   run(input: z.output<Input>, context: ToolContext): ToolReturn | Promise<ToolReturn>;

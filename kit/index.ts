@@ -6,5 +6,5 @@ export type { Agent, AgentOptions, Planner, PlannerContext, PlannerDecision } fr
 export { defineConfig } from './define-config.js';
 export type { Config, ConfigOptions, GoalType, ModelProfile, RuntimeOptions } from './define-config.js';
 export { defineTool } from './define-tool.js';
-export type { FinalizerInput, Tool, ToolContext, ToolOptions, ToolReturn } from './define-tool.js';
+export type { FinalizerInput, Tool, ToolContext, ToolOptions, ToolReturn, ToolState } from './define-tool.js';
 export { ToolError } from './tool-error.js';

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import type { JSONSchema7 } from '../contract/completion.js';
 import { parseDuration } from '../contract/durations.js';
+import { STATE_CELL_PATTERN } from '../contract/ids.js';
+import type { StateCell } from '../contract/tool-state.js';
 import type { ToolSpec } from '../contract/tools.js';
 import type { Tool } from './define-tool.js';
 
@@ -22,6 +24,7 @@ export function toolSpec(tool: Tool, field: string, note: Note): ToolSpec {
     max_attempts: idempotent ? max_attempts : 1,
     ...(tool.child === undefined ? {} : { kind: 'agent' as const, agent_id: tool.child.agent.options.agent_id }),
     ...(tool.child?.finalizer === undefined ? {} : { finalizer: true }),
+    ...(options.reads === undefined ? {} : { reads: readsOf(options.reads, field, note) }),
     ...(options.approval === undefined || options.approval === 'never'
       ? {}
       : { approval: options.approval === 'always' ? ('always' as const) : ('by_arguments' as const) }),
@@ -29,6 +32,14 @@ export function toolSpec(tool: Tool, field: string, note: Note): ToolSpec {
       ? { admission: true }
       : {}),
   };
+}
+
+function readsOf(cells: readonly StateCell[], field: string, note: Note): StateCell[] {
+  for (const { name } of cells) {
+    if (!STATE_CELL_PATTERN.test(name))
+      note(`${field}.reads`, `"${name}" is no name of a cell: write one like "web.scrolls"`);
+  }
+  return cells.map(({ scope, name }) => ({ scope, name }));
 }
 
 function parametersOf(input: z.ZodType, field: string, note: Note): JSONSchema7 {

@@ -17,6 +17,7 @@ import {
 } from '@temporalio/workflow';
 import type { RunActivities } from '../contract/activities.js';
 import type { RunOutcome, RunOutput } from '../contract/run.js';
+import { newsOf } from '../contract/tool-state.js';
 import { treeUsage } from './budget.js';
 import { failPendingGoals } from './goals.js';
 import { registerHandlers, requestCancel } from './handlers.js';
@@ -76,7 +77,9 @@ function complete(run: Run, outcome: RunOutcome): RunOutput {
     tree_usage,
     duration_ms: Date.now() - run.started_at,
   });
-  return { version: 1, run: run.handle, usage, tree_usage, ...outcome };
+  const news = isRoot(run) ? undefined : newsOf(run.states);
+  const tool_state = news === undefined ? {} : { tool_state: news };
+  return { version: 1, run: run.handle, usage, tree_usage, ...tool_state, ...outcome };
 }
 
 /**

@@ -14,6 +14,7 @@ import { RUN_WORKFLOW } from '../contract/names.js';
 import type { RunLink, RunOutput, RunRequest } from '../contract/run.js';
 import { INLINE_LIMIT_BYTES } from '../contract/sizes.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
+import { takeNews } from '../contract/tool-state.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
 import { settleLease } from './budget.js';
 import { closeChildAwaits } from './child-awaits.js';
@@ -61,6 +62,7 @@ export async function runChild(
   );
   closeChildAwaits(run, run_id);
   const output = settled.state === 'done' ? settled.value : undefined;
+  takeNews(run.states.shared, output?.tool_state);
   // One whose end nobody saw is taken to have spent all it could; one that never started gives its lease back.
   if (call.started === true) settleLease(run, call.tool_call_id, output?.tree_usage);
   const result = (failure: ToolFailure): CallToolResult => ({
@@ -103,6 +105,7 @@ function childRequest(run: Run, pinned: Pinned, call: BatchCall, agentId: string
     // A thread shows its client the calls of the turn's own run, so nobody would answer those of a child.
     ...(request.client_tools === undefined || run.turn !== undefined ? {} : { client_tools: request.client_tools }),
     ...(run.handle.thread_id === undefined ? {} : { thread_id: run.handle.thread_id }),
+    ...(Object.keys(run.states.shared).length === 0 ? {} : { tool_state: run.states.shared }),
     signal_live: spec.runtime.signal_live,
     parent: {
       run_id: run.handle.run_id,

@@ -2,6 +2,7 @@
 import { allHandlersFinished, condition, continueAsNew, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { RunActivities } from '../contract/activities.js';
 import type { Cancellation, RunOutcome } from '../contract/run.js';
+import { beginStates } from '../contract/tool-state.js';
 import { cannotAffordSynthesis } from './budget.js';
 import { stopBeforeStep, stopText } from './caps.js';
 import { allTold, watchPauses } from './child-awaits.js';
@@ -54,6 +55,7 @@ async function resolve(run: Run, raw: unknown): Promise<Pinned | RunOutcome> {
   );
   if (settled.state === 'done') {
     run.pinned = pin(settled.value.request, settled.value.spec);
+    Object.assign(run.states, beginStates(settled.value.request.tool_state));
     declareGoals(run);
     return run.pinned;
   }

@@ -16,6 +16,8 @@ import type {
   ThreadTurn,
 } from '../contract/run.js';
 import { NO_USAGE } from '../contract/snapshot.js';
+import { beginStates } from '../contract/tool-state.js';
+import type { ToolStates } from '../contract/tool-state.js';
 import type { Await } from './awaits.js';
 import type { Tree } from './budget.js';
 import { createLiveBuffer } from './live-buffer.js';
@@ -88,6 +90,8 @@ export interface Run {
   readonly tree: Tree;
   /** The calls of the step that is being executed. */
   batch: Batch | undefined;
+  /** What its tools have to remember. */
+  readonly states: ToolStates;
 }
 
 /** Version history: 1 first shape. */
@@ -108,6 +112,7 @@ export interface CarriedRun {
   paused_at?: number;
   tree?: Tree;
   batch?: Batch;
+  states?: ToolStates;
 }
 
 const TAKEN_KEPT = 200;
@@ -136,6 +141,7 @@ export function resumeRun(carried: CarriedRun): Run {
   run.paused_at = carried.paused_at;
   if (carried.tree !== undefined) Object.assign(run.tree, carried.tree);
   run.batch = carried.batch;
+  if (carried.states !== undefined) Object.assign(run.states, carried.states);
   return run;
 }
 
@@ -156,6 +162,7 @@ export function carry(run: Run, pinned: Pinned): CarriedRun {
     ...(run.paused_at === undefined ? {} : { paused_at: run.paused_at }),
     tree: run.tree,
     ...(run.batch === undefined ? {} : { batch: run.batch }),
+    states: run.states,
   };
 }
 
@@ -203,6 +210,7 @@ function assemble(
     paused_at: undefined,
     tree: { leases: {}, settled: { ...NO_USAGE } },
     batch: undefined,
+    states: beginStates(),
   };
 }
 

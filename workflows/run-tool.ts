@@ -2,6 +2,7 @@
 import { ActivityCancellationType, ActivityFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
 import type { CallToolResult, RunActivities } from '../contract/activities.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
+import { applyChanges, snapshotOf } from '../contract/tool-state.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
 import type { RequestedCall, Step } from './model-step.js';
 import { failureOf } from './run-failure.js';
@@ -37,6 +38,7 @@ export async function runTool(
       tool_id: tool.tool_id,
       arguments: call.arguments,
       signal_live: runtime.signal_live,
+      ...(tool.reads === undefined ? {} : { state: snapshotOf(run.states, tool.reads) }),
     }),
   );
   if (settled.state === 'done') {
@@ -44,11 +46,32 @@ export async function runTool(
     if (run.batch !== undefined) run.batch.slowest_ms = Math.max(run.batch.slowest_ms ?? 0, value.duration_ms);
     // The activity only knows that it was told to stop; the run knows why.
     const isOverTime = value.failure?.kind === 'canceled' && run.cancellation === undefined && run.deadline_passed;
-    return isOverTime ? { ...value, failure: stoppedFailure(run), content: failureText(stoppedFailure(run)) } : value;
+    return isOverTime
+      ? { ...value, failure: stoppedFailure(run), content: failureText(stoppedFailure(run)) }
+      : remember(run, value);
   }
   const stopped = run.cancellation !== undefined || run.deadline_passed;
   const why = stopped || settled.state === 'abandoned' ? stoppedFailure(run) : lostFailure(tool, settled.error);
   return failedCall(why, Date.now() - started);
+}
+
+/** Makes the changes of a call to the tools' state; where they cannot be made, the call has another result. */
+function remember(run: Run, result: CallToolResult): CallToolResult {
+  const { changes, ...rest } = result;
+  if (changes === undefined || result.failure !== undefined) return rest;
+  const otherwise = applyChanges(run.states, changes);
+  if (otherwise === undefined) return rest;
+  const { content, failure, notice } = otherwise;
+  const { duration_ms, attempts, progress, retries } = rest;
+  return {
+    content,
+    ...(failure === undefined ? {} : { failure }),
+    duration_ms,
+    attempts,
+    progress,
+    retries,
+    ...(notice === undefined ? {} : { notices: [notice] }),
+  };
 }
 
 /** Without a duration it was never tried. */

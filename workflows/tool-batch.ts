@@ -200,6 +200,8 @@ function closeCall(
     const attempt = index + 2;
     run.log.append({ type: 'tool_retry', ...ids, attempt, reason, live_id: `${call.tool_call_id}.retry_${attempt}` });
   });
+  for (const text of result.notices ?? []) run.log.append({ type: 'notice_posted', ...ids, text });
+  for (const file of result.files ?? []) run.log.append({ type: 'file_generated', ...ids, ...file });
   const outcome = {
     name: call.name,
     content: result.failure !== undefined && result.content === '' ? failureText(result.failure) : result.content,

@@ -84,9 +84,11 @@ function begin(thread: Thread, request: ThreadRequest): void {
   if (title !== undefined) setTitle(thread, title);
   for (const message of messages.slice(0, -1)) addSpoken(thread, message);
   const last = messages.at(-1);
-  const { goals, client_tools } = request;
+  const { goals, client_tools, client_context, analysis_scope } = request;
   if (client_tools != null) thread.client_tools = client_tools;
-  if (last !== undefined) beginTurn(thread, { message: last, ...(goals == null ? {} : { goals }) });
+  if (analysis_scope != null) thread.analysis_scope = analysis_scope;
+  const about = { ...(goals == null ? {} : { goals }), ...(client_context == null ? {} : { client_context }) };
+  if (last !== undefined) beginTurn(thread, { message: last, ...about });
   else if (thread.messages.length > 0) setStatus(thread, 'user_turn');
 }
 

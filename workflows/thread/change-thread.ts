@@ -4,6 +4,7 @@ import { turnRunId } from '../../contract/thread-ids.js';
 import type { AgentMessage, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { MessageInput } from '../../contract/thread-request.js';
 import type { Said, Thread, Turn } from './thread-state.js';
+import { showUnseen } from './unseen-requests.js';
 
 const TITLE_CHARACTERS = 80;
 
@@ -38,6 +39,7 @@ export function beginTurn(thread: Thread, said: Said): Turn {
   const { message, goals = [], client_tools } = said;
   const text = message.content.map((block) => block.text).join('\n\n');
   if (client_tools !== undefined) thread.client_tools = client_tools;
+  if (said.analysis_scope !== undefined) thread.analysis_scope = said.analysis_scope;
   closeOpenCalls(thread.context);
   const { messages, digest, characters } = thread.context;
   const number = ++thread.turns;
@@ -49,9 +51,12 @@ export function beginTurn(thread: Thread, said: Said): Turn {
     client_tools: thread.client_tools,
     prefix: { length: messages.length, digest, characters },
     message_sequence_num: thread.messages.length,
+    ...(said.client_context === undefined ? {} : { client_context: said.client_context }),
+    ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
     started: false,
   };
   addSpoken(thread, { ...message, content: [{ content_type: 'text', text }] });
+  showUnseen(thread, said.mark);
   if (thread.title === null) setTitle(thread, titleOf(text));
   for (const { goal_type, goal_data } of goals) {
     thread.goals.push({

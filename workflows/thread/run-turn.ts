@@ -17,6 +17,7 @@ import { CANCEL, MEMO, RUN_WORKFLOW } from '../../contract/names.js';
 import type { RunOutcome, RunOutput, RunRequest } from '../../contract/run.js';
 import { beginTurnMessages, endTurn } from '../../contract/thread-projection.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
+import { takeNews } from '../../contract/tool-state.js';
 import { failure } from '../run-failure.js';
 import { summary } from '../run-page.js';
 import { addMessage, goalsChanged, setStatus } from './change-thread.js';
@@ -64,7 +65,9 @@ async function answer(thread: Thread, opened: OpenedThread, turn: Turn): Promise
     await condition(() => ended !== undefined);
     const end = ended as unknown as { output: RunOutput } | { error: unknown };
     if ('error' in end) throw end.error;
-    return end.output;
+    const { tool_state, ...outcome } = end.output;
+    if (tool_state !== undefined) takeNews((thread.tool_state ??= {}), tool_state);
+    return outcome;
   } catch (error) {
     const why = error instanceof Error ? (error.cause instanceof Error ? error.cause : error).message : String(error);
     const debug = `run ${turn.run_id} of thread ${thread.thread_id} ended without an end of its own: ${why}`;
@@ -73,7 +76,8 @@ async function answer(thread: Thread, opened: OpenedThread, turn: Turn): Promise
 }
 
 function requestOf(thread: Thread, opened: OpenedThread, turn: Turn): RunRequest {
-  const { agent_id, org_id, created_by, model_profile, signal_live } = opened.request;
+  const { agent_id, org_id, created_by, model_profile, signal_live, system_prompt } = opened.request;
+  const { analysis_scope, client_context } = turn;
   return {
     agent_id,
     input: turn.input,
@@ -84,7 +88,14 @@ function requestOf(thread: Thread, opened: OpenedThread, turn: Turn): RunRequest
     ...(signal_live === undefined ? {} : { signal_live }),
     ...(turn.client_tools.length === 0 ? {} : { client_tools: turn.client_tools }),
     ...(turn.goals.length === 0 ? {} : { goals: turn.goals }),
-    thread: { turn: turn.number, ...turn.prefix },
+    ...(thread.tool_state === undefined ? {} : { tool_state: thread.tool_state }),
+    thread: {
+      turn: turn.number,
+      ...turn.prefix,
+      ...(system_prompt == null ? {} : { system_prompt }),
+      ...(analysis_scope === undefined ? {} : { analysis_scope }),
+      ...(client_context === undefined ? {} : { client_context }),
+    },
   };
 }
 

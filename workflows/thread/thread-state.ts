@@ -5,19 +5,25 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { OpenedThread } from '../../contract/activities.js';
 import type { Cancellation } from '../../contract/run.js';
+import type { RequestMark, UnseenRequest } from '../../contract/request-mark.js';
 import type { OpenPause, PendingToolUse, SendAnswer } from '../../contract/thread-commands.js';
 import { contextOf } from '../../contract/thread-context.js';
 import type { ThreadContext } from '../../contract/thread-context.js';
 import type { ThreadFields } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { GoalInput, MessageInput, ThreadRequest } from '../../contract/thread-request.js';
+import type { StateCells } from '../../contract/tool-state.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
+import { unseenStart } from './unseen-requests.js';
 
 /** A message that waits for its turn. */
 export interface Said {
   message: MessageInput;
   client_tools?: ClientToolSpec[];
   goals?: GoalInput[];
+  mark?: RequestMark;
+  client_context?: Record<string, unknown>;
+  analysis_scope?: Record<string, unknown>;
 }
 
 /** The turn that is going on. Its user message is in the record; what its run says comes when the run is over. */
@@ -31,6 +37,9 @@ export interface Turn {
   prefix: { length: number; digest: string; characters: number };
   /** Index of its user message. */
   message_sequence_num: number;
+  client_context?: Record<string, unknown>;
+  /** As it was when the turn began. */
+  analysis_scope?: Record<string, unknown>;
   /** Its run was asked for: from then on the thread cannot continue as new. */
   started: boolean;
   cancellation?: Cancellation;
@@ -55,7 +64,13 @@ export interface CarriedThread {
   turn?: Turn;
   queue: Said[];
   client_tools: ClientToolSpec[];
+  analysis_scope?: Record<string, unknown>;
   taken: [string, SendAnswer | null][];
+  /** The shared cells of the tools' state; absent: none. */
+  tool_state?: StateCells;
+  /** Since 0.4. */
+  unseen?: UnseenRequest[];
+  pins?: Record<string, string>;
 }
 
 export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn'> {
@@ -69,6 +84,8 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   pending: PendingToolUse[];
   pauses: OpenPause[];
   deleted: boolean;
+  unseen: UnseenRequest[];
+  pins: Record<string, string>;
 }
 
 const TAKEN_KEPT = 200;
@@ -79,6 +96,7 @@ export function beginThread(raw: unknown): Thread {
   return {
     ...assemble(given, [], at),
     status: hasMessages(given) ? 'roboto_turn' : 'not_started',
+    unseen: unseenStart(given.mark),
   };
 }
 
@@ -105,7 +123,11 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     ...(thread.turn === undefined ? {} : { turn: thread.turn }),
     queue: thread.queue,
     client_tools: thread.client_tools,
+    ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
     taken: thread.taken.slice(-TAKEN_KEPT),
+    ...(thread.tool_state === undefined ? {} : { tool_state: thread.tool_state }),
+    ...(thread.unseen.length === 0 ? {} : { unseen: thread.unseen }),
+    ...(Object.keys(thread.pins).length === 0 ? {} : { pins: thread.pins }),
   };
 }
 
@@ -127,6 +149,8 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     queue: [],
     client_tools: [],
     taken: [],
+    unseen: [],
+    pins: {},
     pending: [],
     pauses: [],
     deleted: false,
