@@ -11,10 +11,8 @@ import { convertToolChoice, convertTools, pastTools } from './convert-tools.js';
 
 export function buildRequest(request: ModelRequest, names: ToolNames): Anthropic.MessageCreateParamsStreaming {
   const { system, turns } = readConversation(request.messages);
-  const { max_output_tokens, stop, response_format, reasoning_effort, output_config, ...parameters } = readParameters(
-    request.parameters,
-    'anthropic',
-  );
+  const { max_output_tokens, stop, response_format, reasoning_effort, output_config, thinking, ...parameters } =
+    readParameters(request.parameters, 'anthropic');
   const messages = convertTurns(turns, names);
   const blocks = system.filter((message) => textOf(message.content).trim() !== '').map(convertSystem);
   placeBreakpoints(blocks, messages);
@@ -29,6 +27,9 @@ export function buildRequest(request: ModelRequest, names: ToolNames): Anthropic
   } as Anthropic.OutputConfig;
   return {
     ...parameters,
+    ...(thinking === undefined || !mayThink(thinking as Anthropic.ThinkingConfigParam, messages)
+      ? {}
+      : { thinking: thinking as Anthropic.ThinkingConfigParam }),
     model: request.model,
     max_tokens: max_output_tokens ?? request.max_output_tokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
     ...(stop === undefined ? {} : { stop_sequences: stop }),
@@ -40,6 +41,16 @@ export function buildRequest(request: ModelRequest, names: ToolNames): Anthropic
     ...(past.length === 0 ? {} : { tools: past, tool_choice: { type: 'none' } }),
     stream: true,
   };
+}
+
+/**
+ * With `enabled` thinking Anthropic refuses results of calls that it has not thought about, such as those of another
+ * vendor that it takes over from: that one step is then made without.
+ */
+function mayThink({ type }: Anthropic.ThinkingConfigParam, messages: readonly Anthropic.MessageParam[]): boolean {
+  const [asked, last] = messages.slice(-2).map(({ content }) => (typeof content === 'string' ? [] : content));
+  if (type !== 'enabled' || !last?.some((block) => block.type === 'tool_result')) return true;
+  return asked?.[0]?.type === 'thinking' || asked?.[0]?.type === 'redacted_thinking';
 }
 
 interface SystemBlock {

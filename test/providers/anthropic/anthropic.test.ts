@@ -208,6 +208,37 @@ describe('thinking', () => {
   });
 });
 
+describe('enabled thinking', () => {
+  const parameters = { thinking: { type: 'enabled', budget_tokens: 2000 } };
+  const step = (thought: BaseMessage[]): BaseMessage[] => [
+    { role: 'user', content: 'x' },
+    ...thought,
+    { role: 'assistant', content: null, tool_calls: [call('call_1_1')] },
+    result('call_1_1'),
+  ];
+  const own: BaseMessage = { role: 'reasoning', content: 'Hm', provider_meta: { anthropic: { signature: 's' } } };
+  const foreign: BaseMessage = { role: 'reasoning', content: 'Hm', provider_meta: { gemini: {} } };
+
+  it.each<[string, BaseMessage[], object | undefined]>([
+    ['stays on where it thought about the open calls', step([own]), parameters.thinking],
+    ['is off for the step in which it takes over from another vendor', step([foreign]), undefined],
+    ['is off too where the user speaks in that turn', [...step([foreign]), { role: 'user', content: 'y' }], undefined],
+    [
+      'is on in the next turn',
+      [...step([foreign]), { role: 'assistant', content: 'z' }, { role: 'user', content: 'y' }],
+      parameters.thinking,
+    ],
+  ])('%s', async (_, messages, thinking) => {
+    expect((await sent({ tools: [tool(WEATHER)], messages, parameters }))['thinking']).toEqual(thinking);
+  });
+
+  it('that is adaptive needs no such care', async () => {
+    const adaptive = { thinking: { type: 'adaptive' } };
+    const body = await sent({ tools: [tool(WEATHER)], messages: step([foreign]), parameters: adaptive });
+    expect(body['thinking']).toEqual({ type: 'adaptive' });
+  });
+});
+
 describe('the conversation', () => {
   it('holds no blank text, no id twice, and arguments that are objects', async () => {
     const body = await sent({
