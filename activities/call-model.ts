@@ -32,11 +32,16 @@ export interface ModelDependencies extends LiveDependencies {
 
 export async function callModel(dependencies: ModelDependencies, input: CallModelInput): Promise<CallModelResult> {
   const context = Context.current();
-  const { attempt } = context.info;
+  const attempt = attemptOf(context, input);
   const started = Date.now();
   const heartbeat = startHeartbeat(context);
   const live = openLiveLine(dependencies, context, input);
-  const attempts = openAttempts(context, heartbeat, `model call of ${input.step_id} of run ${input.run.run_id}`);
+  const attempts = openAttempts(
+    context,
+    heartbeat,
+    input.attempts_before ?? 0,
+    `model call of ${input.step_id} of run ${input.run.run_id}`,
+  );
   const assembler = createAssembler();
   try {
     if (attempt > 1) {
@@ -77,6 +82,11 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
     heartbeat.stop();
     await live.flush();
   }
+}
+
+/** Of the step: a conversation that was too long is tried again after it was compacted, as a further attempt. */
+export function attemptOf({ info }: Context, { attempts_before = 0 }: CallModelInput): number {
+  return attempts_before + info.attempt;
 }
 
 /** Ends with the stream, or as soon as the signal aborts: a vendor's SDK that ignores it is left behind. */

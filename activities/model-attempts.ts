@@ -24,15 +24,17 @@ export interface ModelAttempts {
   failed(error: unknown): unknown;
 }
 
-/** `where` begins the message of an error. */
-export function openAttempts(context: Context, heartbeat: Heartbeat, where: string): ModelAttempts {
+/** `before`: attempts that the step has had in earlier calls; the chain begins anew with each. `where` begins the message of an error. */
+export function openAttempts(context: Context, heartbeat: Heartbeat, before: number, where: string): ModelAttempts {
   const { attempt } = context.info;
   const reasons = earlierReasons(context);
   let spec: AgentSpec | undefined;
   const profileOf = (pinned: AgentSpec, n: number) =>
     modelOfAttempt(pinned.model, pinned.runtime.model_max_attempts, n);
   const fallbacks = () =>
-    spec === undefined ? [] : fallbacksOf(spec.model, spec.runtime.model_max_attempts, attempt, reasons);
+    (spec === undefined ? [] : fallbacksOf(spec.model, spec.runtime.model_max_attempts, attempt, reasons)).map(
+      (change) => ({ ...change, attempt: before + change.attempt }),
+    );
   return {
     pin(pinned) {
       spec = pinned;
@@ -41,7 +43,7 @@ export function openAttempts(context: Context, heartbeat: Heartbeat, where: stri
     report() {
       const changes = fallbacks();
       return {
-        attempt,
+        attempt: before + attempt,
         ...(spec === undefined || changes.length === 0
           ? {}
           : { profile: profileOf(spec, attempt).profile, fallbacks: changes }),

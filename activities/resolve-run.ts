@@ -112,6 +112,7 @@ function pinModel(name: string, profile: ModelProfile): PinnedModel {
     parameters: profile.parameters ?? {},
     ...(profile.price === undefined ? {} : { price: profile.price }),
     ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
+    ...(profile.context_tokens === undefined ? {} : { context_tokens: profile.context_tokens }),
   };
 }
 

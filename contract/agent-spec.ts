@@ -36,6 +36,8 @@ const PinnedModel = z.object({
   price: Price.optional(),
   /** What one answer can be at most, for reservations. */
   max_output_tokens: z.number().int().positive().optional(),
+  /** The model's window: input and answer together. Absent: not known. */
+  context_tokens: z.number().int().positive().optional(),
 });
 export type PinnedModel = z.infer<typeof PinnedModel>;
 

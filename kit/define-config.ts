@@ -24,6 +24,8 @@ export interface ModelProfile {
    * Theirs follow after them.
    */
   fallback?: string[];
+  /** The model's window, input and answer together: a conversation that would exceed it is compacted before the call. */
+  context_tokens?: number;
 }
 
 /** How patient the runtime is. Durations: milliseconds or like "30s". */
@@ -61,12 +63,18 @@ export interface GoalType {
   result?: z.ZodObject;
 }
 
+export interface ThreadOptions {
+  /** By default the first message; or a model of that profile writes it after the first answer. */
+  title?: 'first_message' | { profile: string };
+}
+
 export interface ConfigOptions {
   agents: Agent[];
   models: Record<string, ModelProfile>;
   runtime?: RuntimeOptions;
   /** By the type's name, in [a-z0-9_]. */
   goals?: Record<string, GoalType>;
+  threads?: ThreadOptions;
 }
 
 export interface Config {

@@ -11,7 +11,7 @@
 import type { Allowance, ModelPass } from '../contract/activities.js';
 import type { Limits } from '../contract/limits.js';
 import { modelChain } from '../contract/model-chain.js';
-import { reservationOf } from '../contract/reservation.js';
+import { fixedCharacters, reservationOf } from '../contract/reservation.js';
 import type { Reservation } from '../contract/reservation.js';
 import type { RunUsage } from '../contract/run.js';
 import { addUsage, NO_USAGE } from '../contract/snapshot.js';
@@ -23,9 +23,6 @@ export interface Tree {
   /** What ended children spent, with all below them. */
   settled: RunUsage;
 }
-
-/** What a synthesis pass is told on top. */
-const DIRECTIVE_CHARACTERS = 400;
 
 type Countable = 'max_tool_calls' | 'max_steps' | 'max_tokens' | 'max_cost_usd' | 'max_children';
 const COUNTABLE: readonly Countable[] = ['max_tool_calls', 'max_steps', 'max_tokens', 'max_cost_usd', 'max_children'];
@@ -70,15 +67,24 @@ function left(run: Run, name: Countable): number | undefined {
 
 /** What a model call with the first `length` messages can use at most, by estimate, whichever profile answers it. */
 export function reservation(run: Run, length = run.log.transcript.length): Reservation {
-  const spec = run.pinned?.spec;
-  const fixed = (spec?.instructions.length ?? 0) + JSON.stringify(spec?.tools ?? []).length;
-  const said = run.log.transcript.slice(0, length).reduce((sum, message) => sum + JSON.stringify(message).length, 0);
-  const characters = fixed + (run.turn?.characters ?? 0) + said + DIRECTIVE_CHARACTERS;
-  const each = (spec === undefined ? [undefined] : modelChain(spec.model)).map((m) => reservationOf(m, characters));
+  const model = run.pinned?.spec.model;
+  const characters = charactersOf(run, length);
+  const each = (model === undefined ? [undefined] : modelChain(model)).map((one) => reservationOf(one, characters));
   return {
     tokens: Math.max(...each.map(({ tokens }) => tokens)),
     cost_usd: Math.max(...each.map(({ cost_usd }) => cost_usd)),
   };
+}
+
+/** Of the next model call and its answer, by the run's own profile. */
+export function tokensOfCall(run: Run): number {
+  return reservationOf(run.pinned?.spec.model, charactersOf(run, run.log.transcript.length)).tokens;
+}
+
+function charactersOf(run: Run, length: number): number {
+  const { characters, own } = run.compacted ?? { characters: run.turn?.characters ?? 0, own: 0 };
+  const said = run.log.transcript.slice(own, length).reduce((sum, message) => sum + JSON.stringify(message).length, 0);
+  return fixedCharacters(run.pinned?.spec) + characters + said;
 }
 
 /** A limit on tokens or cost that is set, what is left of it, and what one call reserves of it. */
@@ -121,6 +127,13 @@ export function affordableAttempts(run: Run, pass: ModelPass, most: number, allo
     return Math.floor((pass === 'planning' ? free - each : free) / attempt);
   });
   return Math.max(1, Math.min(most, ...fits));
+}
+
+/** How often the conversation may be compacted at most, beside the call that it is for and what is held back. */
+export function affordableCompactions(run: Run, pass: ModelPass, most: number): number {
+  const calls = pass === 'planning' ? 2 : 1;
+  const fits = bounds(run).map(({ free, each }) => (each === 0 ? most : Math.floor(free / each - calls)));
+  return Math.max(0, Math.min(most, ...fits));
 }
 
 /** Before a planning call: it must fit, and the synthesis pass after it too. */

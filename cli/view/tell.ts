@@ -69,6 +69,8 @@ export function gistOf(event: StreamEvent): string {
       return `attempts up to ${event.attempt}`;
     case 'model_fallback':
       return `${event.from} to ${event.to}: ${line(event.reason)}`;
+    case 'context_compacted':
+      return `${event.messages} messages as a summary: about ${event.tokens_before} to ${event.tokens_after} tokens`;
     case 'budget_exceeded':
       return countOf(event);
     case 'agent_run_started':

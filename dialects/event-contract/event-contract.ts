@@ -88,6 +88,7 @@ function tell(state: ContractState, event: StreamEvent): ContractTold {
     case 'summary_start':
     case 'attempt_retracted':
     case 'model_fallback':
+    case 'context_compacted':
     case 'tool_scheduled':
     case 'policy_decided':
     case 'answer_rejected':

@@ -64,7 +64,7 @@ async function history(from: Vendor): Promise<BaseMessage[]> {
 const pairs = VENDORS.flatMap((from) => VENDORS.filter((to) => to !== from).map((to) => ({ from, to })));
 
 describe.each(pairs)('a conversation of $from.name goes on with $to.name', ({ from, to }) => {
-  it('with its words, its calls and their results, without what only $from.name could read', async () => {
+  it('with its words, its calls and their results, without what only the first could read', async () => {
     const { completion, body } = await ask(to, 'text', await history(from));
     expect(completion.messages).toMatchObject([{ content: 'Hello, Zoë 👋!' }]);
     expect(body).toMatchObject(EXPECTED[to.name]);

@@ -237,6 +237,12 @@ describe('the stream', () => {
     expect(ERRORS[error.code].retry).toBe(true);
   });
 
+  it('that holds a signature and no word is empty', async () => {
+    const whole = streamReply('empty');
+    server.reply({ ...whole, body: whole.body.replace('"text": ""', '"text": "", "thoughtSignature": "EvEF"') });
+    expect((await failureOf(provider)).error.code).toBe('model_stream_empty');
+  });
+
   it('with an error object in it fails as its code would', async () => {
     server.reply(streamReply('error-in-stream'));
     expect((await failureOf(provider)).error).toMatchObject({ code: 'model_overloaded', http_status: 503 });
