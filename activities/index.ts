@@ -38,10 +38,7 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
         return resolved;
       }),
     callModel: (input) => callModel({ ...dependencies, contexts }, input),
-    compactContext: (input) =>
-      explained(`compacting the conversation of ${input.step_id} of run`, input.run.run_id, () =>
-        compactContext({ ...dependencies, contexts }, input),
-      ),
+    compactContext: (input) => compactContext({ ...dependencies, contexts }, input),
     callTool: (input) =>
       explained(`${input.tool_id} (${input.tool_call_id}) of run`, input.run.run_id, () =>
         callTool(dependencies, input),

@@ -68,6 +68,8 @@ export interface CompactResult {
   duration_ms: number;
   model_calls: number;
   usage: ChatInvokeUsage | null;
+  profile?: string;
+  fallbacks?: ModelFallback[];
   /** Absent: there was nothing to compact. */
   compacted?: Compacted & {
     summary: string;

@@ -1,12 +1,16 @@
 /** A vendor that is down: its attempts, then the next profile of the chain. The script says which attempt does what. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DurableEvent } from '../../contract/events.js';
+import { PerdureError } from '../../contract/errors.js';
 import type { LiveEvent } from '../../contract/live-events.js';
+import type { ModelProvider } from '../../contract/model-provider.js';
 import type { ConfigOptions } from '../../kit/index.js';
 import { defineAgent } from '../../kit/index.js';
 import { scripted, scriptFromInput } from '../../providers/index.js';
 import type { Turn } from '../../providers/index.js';
+import { checkInvariants } from '../support/invariants.js';
 import { call, script, testConfig } from '../support/test-agents.js';
+import { createWindowModel, windowConfig, WINDOW_AGENT } from '../support/window-model.js';
 import { collect, createWorld, durable, ofType } from '../support/world.js';
 import type { World } from '../support/world.js';
 
@@ -39,6 +43,45 @@ function chainConfig(): ConfigOptions {
     },
   };
 }
+
+it('a conversation that is too long for the profile that was fallen back on is compacted by it', async () => {
+  const window = createWindowModel(2_000);
+  const { models, ...rest } = windowConfig(window, {}, { model_max_attempts: 1 });
+  const [[spare, profile] = expect.fail()] = Object.entries(models);
+  const dead: ModelProvider = {
+    name: 'dead',
+    // oxlint-disable-next-line require-yield
+    async *stream() {
+      throw new PerdureError('model_overloaded', 'down');
+    },
+  };
+  const world = await createWorld({
+    ...rest,
+    models: { dead: { provider: dead, model: 'dead', fallback: [spare] }, [spare]: profile },
+  });
+  try {
+    const { run_id } = await world.client.runs.start({
+      agent_id: WINDOW_AGENT,
+      input: 'fact_0 steps=5 size=700',
+      model_profile: 'dead',
+    });
+    const seen = await collect(world.client.runs.stream(run_id));
+    checkInvariants(seen);
+    const log = durable(seen);
+    expect(log.at(-1)).toMatchObject({ status: 'success', answer: expect.stringContaining('fact_s5') });
+    const [{ step_id } = expect.fail()] = ofType(log, 'context_compacted');
+    // The call that was refused, the summary, and the call after it: each began with the first profile.
+    const told = ofType(log, 'model_fallback').filter((event) => event.step_id === step_id);
+    expect(told.map(({ to, attempt }) => [to, attempt])).toEqual([
+      [spare, 2],
+      [spare, 2],
+      [spare, 4],
+    ]);
+    expect(ofType(log, 'text_end').every(({ attempt }) => attempt % 2 === 0)).toBe(true);
+  } finally {
+    await world.end();
+  }
+});
 
 describe('a chain of model profiles', () => {
   let world: World;
@@ -146,6 +189,13 @@ describe('a chain of model profiles', () => {
     const log = await play({ text: 'ok', usage, attempts: [overloaded, overloaded, {}] }, 'test.planner');
     expect(fallbacks(log)).toEqual([['main', 'spare', 'model_overloaded', 3]]);
     expect(answerOf(log)).toMatchObject({ status: 'success', answer: 'ok', usage: { cost_usd: 30 } });
+  });
+
+  it('tells how far it came when the next one refuses the request', async () => {
+    const tooLong = { fail: { code: 'model_context_exceeded' as const } };
+    const log = await play({ attempts: [overloaded, overloaded, tooLong] });
+    expect(answerOf(log)).toMatchObject({ status: 'failed', failure: { code: 'model_context_exceeded' } });
+    expect(fallbacks(log)).toEqual([['main', 'spare', 'model_overloaded', 3]]);
   });
 
   it('is reserved for at its dearest: a budget that only the first one fits is not enough', async () => {
