@@ -344,6 +344,16 @@ describe('the stream', () => {
     expect(completion).toMatchObject({ stop_reason: 'end_turn', usage: { total_tokens: 1123 } });
   });
 
+  it('whose end counts the answer only keeps what its start counted', async () => {
+    const whole = streamReply('text');
+    const [head = '', end = ''] = whole.body.split('event: message_delta');
+    const counts = '"input_tokens":43,"cache_creation_input_tokens":50,"cache_read_input_tokens":1024,';
+    expect(end).toContain(counts);
+    server.reply({ ...whole, body: `${head}event: message_delta${end.replace(counts, '')}` });
+    const { usage } = assemble(await partsFrom(provider, modelRequest()));
+    expect(usage).toMatchObject({ input_tokens: 1117, input_cached_tokens: 1024, output_tokens: 6 });
+  });
+
   it('with a block that the adapter does not know is an error, not an answer with a hole', async () => {
     server.reply(streamReply('unknown-block'));
     const { error } = await failureOf(provider);
