@@ -4,6 +4,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import type { InjectedSinks, NativeConnectionOptions } from '@temporalio/worker';
 import { join } from 'node:path';
 import { createActivities } from '../activities/index.js';
+import { openToolsets } from '../activities/toolsets.js';
 import { createClient } from '../client/index.js';
 import type { PerdureClient } from '../client/index.js';
 import { TASK_QUEUE } from '../contract/names.js';
@@ -15,6 +16,7 @@ import type { LiveChannel } from '../live/channel.js';
 import { createDataConverter } from '../store/external-storage.js';
 import { createFileArtefacts } from '../store/file-artefacts.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
+import { prepareTools } from './prepare-tools.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { createTail } from './tail.js';
 import { workflowBundlePath } from './workflow-bundle.js';
@@ -81,6 +83,7 @@ export interface RunningWorker extends ConnectedClient {
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { registry, report, namespace, taskQueue = TASK_QUEUE } = options;
+  await prepareTools(registry);
   const channel = createMemoryChannel();
   const connected = await connectClient(options, channel);
   const { temporal, artefacts } = connected;
@@ -93,6 +96,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
   };
   const connection = await NativeConnection.connect(options.connection);
+  const toolsets = openToolsets(registry, report);
   const worker = await Worker.create({
     connection,
     namespace,
@@ -100,6 +104,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     workflowBundle: { codePath: workflowBundlePath() },
     activities: createActivities({
       registry,
+      toolsets,
       channel,
       artefacts,
       signals: createSignalPublishing(onError),
@@ -115,7 +120,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     shutdownGraceTime: '10s',
     ...(options.maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows: options.maxCachedWorkflows }),
   });
-  const stopped = worker.run();
+  const run = async () => {
+    try {
+      await worker.run();
+    } finally {
+      // Also when it stopped by itself.
+      await toolsets.close();
+    }
+  };
+  const stopped = run();
   return {
     ...connected,
     stopped,

@@ -5,9 +5,11 @@ import { listAgents, listModelProfiles } from './catalog.js';
 import { answerClarification, cancelRun, decideApproval, submitToolResults } from './command-run.js';
 import { listRuns } from './list-runs.js';
 import { health, metrics, openapi, ready } from './probes.js';
+import { readArtefact } from './read-artefact.js';
 import { readRun, readSteps, readTranscript, readTree } from './read-run.js';
 import { startRun } from './start-run.js';
 import { streamEvents } from './stream-events.js';
+import { streamThreadEvents } from './stream-thread-events.js';
 import { THREAD_ROUTES } from './threads/table.js';
 
 export const ROUTES: readonly Route[] = [
@@ -17,7 +19,9 @@ export const ROUTES: readonly Route[] = [
   readTree,
   readTranscript,
   readSteps,
+  readArtefact,
   streamEvents,
+  streamThreadEvents,
   cancelRun,
   answerClarification,
   submitToolResults,

@@ -9,15 +9,19 @@ import { defineAgent, defineConfig, defineTool } from '../../kit/index.js';
 import type { ConfigOptions } from '../../kit/index.js';
 import { createRegistry } from '../../kit/registry.js';
 import { scripted, scriptFromInput } from '../../providers/index.js';
+import { mcpServer } from '../../tools/index.js';
+import type { McpServer } from '../../tools/index.js';
 import { startWorker } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { testConfig } from './test-agents.js';
+import { toolsetConfig } from '../tools/toolset-agents.js';
 import { treeConfig } from './tree-agents.js';
+import { CRASH_WINDOW, createWindowModel, windowConfig } from './window-model.js';
 import type { WorkerProcessOptions } from './worker-process.js';
 
 const [argument] = process.argv.slice(2);
 if (argument === undefined) throw new Error('usage: worker-main OPTIONS_AS_JSON');
-const { server, runtime, trees = false } = JSON.parse(argument) as WorkerProcessOptions;
+const { server, runtime, trees = false, toolsets, mcp } = JSON.parse(argument) as WorkerProcessOptions;
 
 /** For as long as its first attempt lives, it does nothing else: what stops it is the end of its worker. */
 const waitForEnd = async ({ attempt, signal }: { attempt: number; signal: AbortSignal }) => {
@@ -56,20 +60,36 @@ const patient = [
 
 function withPatience(options: ConfigOptions): ConfigOptions {
   const instructions = 'Follow the script.';
-  const agents = [
-    defineAgent({ agent_id: 'test.patient', instructions, tools: patient }),
-    defineAgent({ agent_id: 'test.chained', instructions, model: 'frail' }),
-  ];
+  const { models, agents } = windowConfig(createWindowModel(CRASH_WINDOW), { context_tokens: CRASH_WINDOW });
   const frail = { provider: scripted(scriptFromInput), model: 'scripted-frail', fallback: ['script'] };
-  return { ...options, agents: [...options.agents, ...agents], models: { ...options.models, frail } };
+  return {
+    ...options,
+    models: { ...options.models, ...models, frail },
+    agents: [
+      ...options.agents,
+      defineAgent({ agent_id: 'test.patient', instructions, tools: patient }),
+      defineAgent({ agent_id: 'test.chained', instructions, model: 'frail' }),
+      ...agents,
+    ],
+  };
 }
 
-const config = trees ? treeConfig(runtime, { tools: patient }) : withPatience(testConfig(runtime));
+function withServer(options: ConfigOptions, server: McpServer | undefined): ConfigOptions {
+  if (server === undefined) return options;
+  const agent = defineAgent({ agent_id: 'test.mcp', instructions: 'Follow the script.', tools: [mcpServer(server)] });
+  return { ...options, agents: [...options.agents, agent] };
+}
+
+function configOf(): ConfigOptions {
+  if (toolsets !== undefined) return withPatience(toolsetConfig(toolsets, runtime));
+  return trees ? treeConfig(runtime, { tools: patient }) : withPatience(testConfig(runtime));
+}
+
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 installRuntimeLog(report);
 const worker = await startWorker({
   ...server,
-  registry: createRegistry(defineConfig(config)),
+  registry: createRegistry(defineConfig(withServer(configOf(), mcp))),
   report,
 });
 process.once('SIGTERM', () => void worker.stop().then(() => process.exit(0)));
