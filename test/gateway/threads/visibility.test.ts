@@ -48,6 +48,7 @@ const result = { tool_use_id: 'turn_1_call_1_1', status: 'success' };
 const THREAD_ROUTES: Record<string, Expectation> = {
   readThread: reads(),
   readThreadDelta: reads('?next_token=none'),
+  streamThreadEvents: reads('?follow=false'),
   renameThread: writes({ title: 'New' }),
   deleteThread: writes(),
   sendMessage: writes({ message: 'Hello.', on_busy: 'enqueue' }),
