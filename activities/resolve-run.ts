@@ -3,6 +3,7 @@ import type { ResolvedRun, ResolveRunInput } from '../contract/activities.js';
 import { AGENT_SPEC_VERSION } from '../contract/agent-spec.js';
 import type { AgentSpec } from '../contract/agent-spec.js';
 import { PerdureError } from '../contract/errors.js';
+import { withClientContext } from '../contract/client-context.js';
 import type { Limits, RunLimits } from '../contract/limits.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import { checkRequest } from '../contract/check-request.js';
@@ -77,7 +78,7 @@ function pinAgent(
     version: AGENT_SPEC_VERSION,
     agent_id: options.agent_id,
     description: options.description ?? '',
-    instructions: options.instructions,
+    instructions: withClientContext(options.instructions, request.thread),
     model: {
       profile: profileName,
       provider: profile.provider.name,
@@ -85,6 +86,7 @@ function pinAgent(
       parameters: profile.parameters ?? {},
       ...(profile.price === undefined ? {} : { price: profile.price }),
       ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
+      ...(profile.context_tokens === undefined ? {} : { context_tokens: profile.context_tokens }),
     },
     // What the model is shown is what is enforced.
     tools: [...tools.filter((tool) => !isDenied(tool)), ...goals.tools],

@@ -8,6 +8,7 @@ import { Hono } from 'hono';
 import { streamText } from 'hono/streaming';
 import { workerPolls } from '../client/worker-polls.js';
 import { createLog } from '../gateway/log.js';
+import { openGatewayRecords } from '../store/gateway-records.js';
 import { serveGateway } from '../gateway/serve-gateway.js';
 import { defineAgent } from '../kit/index.js';
 import { agesOf, clockModel, ticks } from './clock-model.js';
@@ -48,6 +49,8 @@ export async function gatewayStream(): Promise<string> {
   );
   const gateway = await serveGateway({
     runs: worker.client.runs,
+    threads: worker.client.threads,
+    records: openGatewayRecords(stage.server.dataDir),
     workerPolls: () => workerPolls(worker.temporal, 'gateway'),
     catalog: {
       agents: ['bench.clock', 'bench.crowd'].map((agent_id) => ({ agent_id, model_profile: 'clock', tools: [] })),

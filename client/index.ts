@@ -10,7 +10,9 @@ export type { ListedRun, RunFilter, RunPage } from './list-runs.js';
 export type { RunStream } from './run-stream.js';
 export type { ClientOptions, Runs } from './runs.js';
 export type { StreamOptions } from './streams.js';
-export type { ForkOptions, Threads, UpdateOptions } from './threads/threads.js';
+export type { Begun } from './threads/begin-once.js';
+export type { ThreadFilter, ThreadList } from './threads/list-threads.js';
+export type { ForkOptions, ReadOptions, Threads, UpdateOptions } from './threads/threads.js';
 export type { StreamEvent } from '../contract/live-events.js';
 
 export interface PerdureClient {

@@ -20,9 +20,14 @@ export const SEND_MESSAGE = 'send_message';
 export const CANCEL_TURN = 'cancel_turn';
 export const RENAME_THREAD = 'rename';
 export const DELETE_THREAD = 'delete';
+export const PIN_THREAD = 'pin';
+/** A signal from whoever reads a thread: it has seen what its own requests did. */
+export const ACKNOWLEDGE = 'acknowledge';
 
 /** A thread's messages with its header; its conversation as the model reads it is `read_context`, as for a run. */
 export const READ_THREAD = 'read_thread';
+/** What a fork takes along beside the messages. */
+export const READ_SETTINGS = 'read_settings';
 export const READ_LOG = 'read_log';
 export const READ_CONTEXT = 'read_context';
 export const SNAPSHOT = 'snapshot';

@@ -66,6 +66,10 @@ export const ThreadTurn = z.strictObject({
   digest: z.string(),
   /** Of the conversation as JSON: for estimates of what a model call will cost. */
   characters: z.number().int().nonnegative(),
+  /** What the client tells the agent beside the message. */
+  system_prompt: z.string().optional(),
+  analysis_scope: z.record(z.string(), z.unknown()).optional(),
+  client_context: z.record(z.string(), z.unknown()).optional(),
 });
 export type ThreadTurn = z.infer<typeof ThreadTurn>;
 

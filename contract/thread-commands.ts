@@ -3,7 +3,11 @@
  * and the workflow must answer it without a parser of its own.
  */
 import type { AwaitKind } from './awaits.js';
+import { oversizedContext } from './client-context.js';
+import type { ThreadCompaction } from './compaction.js';
 import type { Page } from './pages.js';
+import { isMark } from './request-mark.js';
+import type { RequestMark, UnseenRequest } from './request-mark.js';
 import type { ThreadFields } from './thread-delta.js';
 import type { AgentThreadRecord } from './thread-records.js';
 import type { GoalInput, MessageInput, OnBusy } from './thread-request.js';
@@ -15,13 +19,18 @@ export interface SendCommand {
   message: MessageInput;
   client_tools?: ClientToolSpec[];
   goals?: GoalInput[];
+  client_context?: Record<string, unknown>;
+  analysis_scope?: Record<string, unknown>;
   on_busy?: OnBusy;
+  /** Where it may be repeated. */
+  mark?: RequestMark;
 }
 
-export type SendAnswer =
-  | { thread_id: string; state: 'started'; message_sequence_num: number; run_id: string }
+export type SendAnswer = { thread_id: string; /** Of the command's mark. */ digest?: string } & (
+  | { state: 'started'; message_sequence_num: number; run_id: string }
   /** It becomes a message when what is before it is over. */
-  | { thread_id: string; state: 'queued'; ahead: number };
+  | { state: 'queued'; ahead: number }
+);
 
 export interface ToolUseResult {
   tool_use_id: string;
@@ -35,6 +44,12 @@ export interface SubmitCommand {
   tool_results: ToolUseResult[];
   /** For the turns to come. */
   client_tools?: ClientToolSpec[];
+}
+
+/** A bookmark of one reader. */
+export interface PinCommand {
+  by: string;
+  pinned: boolean;
 }
 
 export interface CancelTurnAnswer {
@@ -72,6 +87,19 @@ export interface ThreadHeader extends ThreadFields {
   pending: PendingToolUse[];
   pauses: OpenPause[];
   deleted: boolean;
+  /** Of the request that started it. */
+  mark?: RequestMark;
+  /** Absent where the worker is older. */
+  unseen?: UnseenRequest[];
+  /** Since when, by reader. */
+  pins?: Record<string, string>;
+}
+
+/** `read_settings`: what a fork takes along beside the messages. */
+export interface ThreadSettings {
+  system_prompt?: string;
+  analysis_scope?: Record<string, unknown>;
+  compaction?: ThreadCompaction;
 }
 
 /** `read_thread`: pages of messages, each with the header. */
@@ -93,6 +121,12 @@ export function malformedSend(command: unknown): string | undefined {
     return 'goals must be a list of {"goal_type": "…", "goal_data": {…}}';
   if (goals.length > MAX_GOALS_PER_TURN) return `goals: at most ${MAX_GOALS_PER_TURN} per turn`;
   if (!Array.isArray(client_tools)) return 'client_tools must be a list';
+  if (given['mark'] !== undefined && !isMark(given['mark'])) return 'mark must be {"by": "…", "digest": "…"}';
+  const { client_context, analysis_scope } = given;
+  for (const [name, value] of Object.entries({ client_context, analysis_scope }))
+    if (value !== undefined && objectOf(value) === undefined) return `${name} must be an object`;
+  const oversized = oversizedContext({ system_prompt: undefined, client_context, analysis_scope });
+  if (oversized !== undefined) return oversized;
   return ['reject', 'enqueue', 'interrupt'].includes(String(on_busy))
     ? undefined
     : 'on_busy must be "reject", "enqueue" or "interrupt"';

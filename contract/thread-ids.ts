@@ -10,6 +10,11 @@ export function turnRunId(threadId: string, turn: number): string {
   return `${threadId}/turn_${turn}`;
 }
 
+/** The thread whose turn a run is, or is below; undefined where it is of no thread. */
+export function threadOfRun(runId: string): string | undefined {
+  return /^([^/]+)\/turn_\d+(\/|$)/.exec(runId)?.[1];
+}
+
 export function toolUseId(threadId: string, runId: string, toolCallId: string): string {
   const path = runId.startsWith(`${threadId}/`) ? runId.slice(threadId.length + 1) : runId;
   return `${path.replaceAll('/', '_')}_${toolCallId}`;

@@ -1,6 +1,7 @@
 /** What starts a thread, and what is said in it, as callers write it: checked where it enters, older spellings too. */
 import { z } from 'zod';
 import { AgentId } from './agent-spec.js';
+import { oversizedContext } from './client-context.js';
 import { PerdureError } from './errors.js';
 import { CALLER_RUN_ID_PATTERN } from './ids.js';
 import { INLINE_LIMIT_BYTES, INPUT_LIMIT_BYTES, utf8Bytes } from './sizes.js';
@@ -32,6 +33,10 @@ export type GoalInput = z.infer<typeof GoalInput>;
 const said = {
   client_tools: z.array(ClientToolSpec).nullish(),
   goals: z.array(GoalInput).max(MAX_GOALS_PER_TURN, `at most ${MAX_GOALS_PER_TURN} per turn`).nullish(),
+  /** Data that the model reads with this message. */
+  client_context: z.record(z.string(), z.unknown()).nullish(),
+  /** Data that the model reads in every turn, until a message brings another one. */
+  analysis_scope: z.record(z.string(), z.unknown()).nullish(),
 };
 
 /** `{"agent_id":"demo.assistant","messages":["hello"]}` is enough; without messages the thread waits for its first one. */
@@ -39,6 +44,8 @@ export const ThreadRequest = z.strictObject({
   agent_id: AgentId,
   messages: z.array(MessageInput).default([]),
   ...said,
+  /** What the caller asks of the agent for the whole thread, on top of the agent's own instructions. */
+  system_prompt: z.string().min(1, 'must not be empty').nullish(),
   thread_id: z.string().regex(CALLER_RUN_ID_PATTERN, 'may hold letters, digits and . _ : - and no "/"').optional(),
   org_id: z.string().optional(),
   created_by: z.string().optional(),
@@ -47,12 +54,22 @@ export const ThreadRequest = z.strictObject({
   model_profile: z.string().nullish(),
   title: z.string().min(1).max(200).optional(),
   signal_live: z.boolean().optional(),
+  /** Where the start may be repeated: see `contract/request-mark.ts`. */
+  mark: z.strictObject({ by: z.string(), digest: z.string() }).optional(),
   /** Of a fork: where it comes from, and the messages up to there. */
   forked_from: z
     .strictObject({
       thread_id: z.string(),
       message_sequence_num: z.number().int().nonnegative(),
       messages: z.array(AgentMessage.extend({ content: z.array(AgentContent) })),
+      /** Of which the oldest are read as this. */
+      compaction: z
+        .strictObject({
+          summary: z.string(),
+          from: z.number().int().nonnegative(),
+          also: z.number().int().nonnegative().optional(),
+        })
+        .optional(),
     })
     .optional(),
 });
@@ -77,7 +94,10 @@ export function checkThreadRequest(value: unknown): ThreadRequest {
     throw new PerdureError('invalid_request', 'messages: the last one must be the user’s, for the agent to answer');
   if (request.messages.length === 0 && (request.goals?.length ?? 0) > 0)
     throw new PerdureError('invalid_request', 'goals: they belong to a message; send one with them');
+  if (request.messages.length === 0 && request.client_context != null)
+    throw new PerdureError('invalid_request', 'client_context: it belongs to a message; send one with it');
   checkSize(request.messages);
+  checkContext(request);
   return request;
 }
 
@@ -85,6 +105,7 @@ export function checkSendMessage(value: unknown): SendMessage {
   const sent = parse(SendMessage, value, 'the message');
   if (sent.message.role !== 'user') throw new PerdureError('invalid_request', 'message.role: must be "user"');
   checkSize([sent.message]);
+  checkContext(sent);
   return sent;
 }
 
@@ -94,6 +115,11 @@ function checkSize(messages: readonly MessageInput[]): void {
   const most = INPUT_LIMIT_BYTES - INLINE_LIMIT_BYTES;
   if (bytes > most)
     throw new PerdureError('input_too_large', `the messages have ${bytes} bytes; at most ${most} can be taken`);
+}
+
+function checkContext({ system_prompt, analysis_scope, client_context }: Partial<ThreadRequest>): void {
+  const why = oversizedContext({ system_prompt, analysis_scope, client_context });
+  if (why !== undefined) throw new PerdureError('input_too_large', why);
 }
 
 function parse<T extends z.ZodType>(schema: T, value: unknown, what: string): z.infer<T> {

@@ -2,12 +2,14 @@
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
-import type { Runs } from '../client/index.js';
+import type { Runs, Threads } from '../client/index.js';
 import { PerdureError } from '../contract/errors.js';
+import type { GatewayRecords } from '../store/gateway-records.js';
 import { authenticate } from './auth/authenticate.js';
 import type { Auth } from './auth/authenticate.js';
 import { watchCredential } from './auth/watch-credential.js';
-import { errorResponse, errorStatus, forCaller } from './error-response.js';
+import { envelopeError, hasEnvelope } from './envelope.js';
+import { errorBody, errorResponse, errorStatus, forCaller } from './error-response.js';
 import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
 import type { GatewayLimits } from './limits/gateway-limits.js';
 import { createRateLimit } from './limits/rate-limit.js';
@@ -19,14 +21,17 @@ import { observeRequests } from './observe-requests.js';
 import type { GatewayEnv } from './observe-requests.js';
 import { describeRoutes } from './openapi.js';
 import { ownRun } from './own-run.js';
+import { checkMayWrite, createOwnThread } from './own-thread.js';
 import { principalKey } from './principal.js';
 import type { Principal } from './principal.js';
-import type { Route, RouteTools } from './route.js';
+import type { Named, Route, RouteTools } from './route.js';
 import { ROUTES } from './routes/table.js';
 import type { Catalog } from './shapes/catalog.js';
 
 export interface GatewayOptions {
   runs: Runs;
+  threads: Threads;
+  records: GatewayRecords;
   workerPolls(): Promise<boolean>;
   catalog: Catalog;
   auth: Auth;
@@ -40,13 +45,16 @@ export interface GatewayOptions {
 }
 
 export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
-  const { runs, catalog, auth, log, origins = [], now = Date.now } = options;
+  const { runs, threads, records, catalog, auth, log, origins = [], now = Date.now } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const metrics = createMetrics();
   const spend = createRateLimit(limits, now);
+  const ownThread = createOwnThread(threads);
   const description = describeRoutes(ROUTES, auth.kind === 'on');
   const tools: RouteTools = {
     runs,
+    threads,
+    records,
     catalog,
     slots: createStreamSlots(limits.open_streams, metrics.streams),
     whenRevoked: (headers, cut) => watchCredential(() => authenticate(auth, headers, origins), limits.recheck_ms, cut),
@@ -71,11 +79,21 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
   async function serve(route: Route, context: Context<GatewayEnv>): Promise<Response> {
     const request = context.req.raw;
     const principal = await admit(route, context);
-    const body = route.method === 'POST' ? await readBody(request, limits.body_bytes) : undefined;
-    const runId = context.req.param('run_id');
-    const run = runId === undefined ? {} : { run: await ownRun(runs, principal, runId) };
+    const body = takesBody(route) ? await readBody(request, limits.body_bytes) : undefined;
+    const named = await checkNamed(route, principal, context);
     const search = new URL(request.url).searchParams;
-    return route.answer({ tools, principal, request, search, body, ...run });
+    const params = context.req.param();
+    return route.answer({ tools, principal, request, params, search, body, ...named });
+  }
+
+  async function checkNamed(route: Route, principal: Principal, context: Context<GatewayEnv>): Promise<Named> {
+    const { run_id, thread_id } = context.req.param();
+    const named: Named = run_id === undefined ? {} : await ownRun({ runs, ownThread }, principal, run_id);
+    const thread = thread_id === undefined ? named.thread : await ownThread(principal, thread_id);
+    // A turn takes answers and cancels of whoever may write to its thread.
+    const use = route.use ?? (route.method === 'GET' ? 'read' : 'write');
+    if (thread !== undefined && use === 'write') checkMayWrite(principal, thread);
+    return { ...named, ...(thread === undefined ? {} : { thread }) };
   }
 
   const app = new Hono<GatewayEnv>();
@@ -105,7 +123,8 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
     const shown = forCaller(error);
     const level = errorStatus(shown) >= 500 ? 'error' : 'debug';
     log[level]({ request_id, code: shown.code, err: error }, 'request refused');
-    const answer = errorResponse(shown, request_id);
+    const makeBody = hasEnvelope(context.req.path) ? envelopeError : errorBody;
+    const answer = errorResponse(shown, makeBody(shown, request_id));
     const allow = context.res.headers.get('allow');
     if (allow !== null) answer.headers.set('allow', allow);
     return answer;
@@ -117,10 +136,14 @@ function hasHead({ method, streams }: Route): boolean {
   return method === 'GET' && streams === undefined;
 }
 
+function takesBody({ method }: Route): boolean {
+  return method === 'POST' || method === 'PUT';
+}
+
 function corsFor(origins: readonly string[]) {
   return cors({
     origin: (origin) => (origins.includes(origin) ? origin : null),
-    allowMethods: ['GET', 'POST'],
+    allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
     allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'x-request-id'],
     exposeHeaders: ['location', 'perdure-tail-seq', 'retry-after', 'x-request-id'],
     maxAge: 600,

@@ -10,6 +10,13 @@ const FOR_CALLERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unknown_agent',
   'unknown_profile',
   'unknown_run',
+  'unknown_thread',
+  'thread_exists',
+  'thread_busy',
+  'thread_read_only',
+  'unknown_message',
+  'unknown_stored_agent',
+  'agent_exists',
   'unknown_route',
   'unauthenticated',
   'forbidden',
@@ -62,12 +69,12 @@ export function errorStatus({ code }: PerdureError): number {
   return ERRORS[code].http_status;
 }
 
-export function errorResponse(error: PerdureError, requestId: string): Response {
+export function errorResponse(error: PerdureError, body: object): Response {
   const headers = new Headers();
   const { retry_after_ms } = error;
   if (retry_after_ms !== undefined) headers.set('retry-after', String(Math.max(1, Math.ceil(retry_after_ms / 1_000))));
   if (error.code === 'unauthenticated') headers.set('www-authenticate', 'Bearer');
   // What is left of a body that was refused would be read as the next request.
   if (error.code === 'input_too_large') headers.set('connection', 'close');
-  return Response.json(errorBody(error, requestId), { status: errorStatus(error), headers });
+  return Response.json(body, { status: errorStatus(error), headers });
 }

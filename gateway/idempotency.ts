@@ -30,7 +30,12 @@ export function chosenRunId(principal: Principal, asked: string | undefined, key
 
 /** Of what is asked, whatever the order of the fields; not of the id, which is what it is compared for. */
 export function requestDigest(request: RunRequestInput): string {
-  return sha256(JSON.stringify(sorted({ ...request, run_id: undefined })));
+  return digestOf({ ...request, run_id: undefined });
+}
+
+/** Whatever the order of the fields. */
+export function digestOf(value: unknown): string {
+  return sha256(JSON.stringify(sorted(value)));
 }
 
 function sorted(value: unknown): unknown {

@@ -7,14 +7,37 @@ import { RunHandle } from '../contract/run.js';
 import type { Reply, Route } from './route.js';
 import { AgentSummary, ModelProfileResponse } from './shapes/catalog.js';
 import { Accepted, Approval, Clarification, StartRequest, ToolResults } from './shapes/commands.js';
+import { EnvelopeError, hasEnvelope } from './envelope.js';
 import { ErrorBody } from './shapes/error-body.js';
+import { AgentMessage } from '../contract/thread-records.js';
 import { RunPage } from './shapes/run-list.js';
+import { ListedThread, ThreadDelta, ThreadRecord } from './shapes/thread-answers.js';
+import { SendToThread, StartThread, ToolUseResults } from './shapes/thread-requests.js';
 import { RunSnapshot, RunTree, Transcript } from './shapes/run-snapshot.js';
 
 /** Schemas with a name of their own in the description; all others are written where they are used. */
-const NAMED = { RunHandle, RunSnapshot, RunTree, RunPage, Transcript, BaseMessage, Accepted, Error: ErrorBody };
-const NAMED_TOO = { AgentSummary, ModelProfileResponse };
-const NAMED_INPUTS = { StartRequest, Clarification, ToolResults, Approval, ContentPart };
+const NAMED = {
+  RunHandle,
+  RunSnapshot,
+  RunTree,
+  RunPage,
+  Transcript,
+  BaseMessage,
+  Accepted,
+  Error: ErrorBody,
+  EnvelopeError,
+};
+const NAMED_TOO = { AgentSummary, ModelProfileResponse, AgentMessage, ThreadRecord, ListedThread, ThreadDelta };
+const NAMED_INPUTS = {
+  StartThread,
+  SendToThread,
+  ToolUseResults,
+  StartRequest,
+  Clarification,
+  ToolResults,
+  Approval,
+  ContentPart,
+};
 
 type Schema = Record<string, unknown>;
 
@@ -41,6 +64,7 @@ function operation(route: Route, replies: Components, inputs: Components): objec
   return {
     operationId: route.operation,
     summary: route.summary,
+    ...(route.deprecated === undefined ? {} : { deprecated: true }),
     ...(route.access === 'open' ? { security: [] } : {}),
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
     ...(route.body === undefined
@@ -106,17 +130,19 @@ function errorResponses(route: Route, replies: Components): Record<string, objec
         String(status),
         {
           description: said.map((code) => `\`${code}\`: ${ERRORS[code].advice}`).join(' '),
-          content: { 'application/json': { schema: replies.of(ErrorBody) } },
+          content: { 'application/json': { schema: replies.of(hasEnvelope(route.path) ? EnvelopeError : ErrorBody) } },
         },
       ];
     }),
   );
 }
 
-function errorsOf({ access, path, body, errors = [] }: Route): ErrorCode[] {
+function errorsOf({ access, path, use, body, errors = [] }: Route): ErrorCode[] {
   const common: ErrorCode[] = ['invalid_request', 'internal'];
   if (access !== 'open') common.push('unauthenticated', 'rate_limited', 'server_unreachable');
   if (path.includes('{run_id}')) common.push('unknown_run');
+  if (path.includes('{thread_id}')) common.push('unknown_thread');
+  if (use === 'write') common.push('thread_read_only');
   if (body !== undefined) common.push('input_too_large', 'unsupported_media_type');
   return [...new Set([...common, ...errors])];
 }

@@ -1,16 +1,20 @@
 /** A route: one entry gives the router, the validation, the description and the probes of the tests. */
 import { z } from 'zod';
-import type { Runs } from '../client/index.js';
+import type { Runs, Threads } from '../client/index.js';
 import type { ErrorCode, ErrorIssue } from '../contract/errors.js';
 import { PerdureError } from '../contract/errors.js';
 import type { RunRecord } from '../client/index.js';
+import type { GatewayRecords } from '../store/gateway-records.js';
 import type { StreamSlots } from './limits/stream-slots.js';
+import type { NamedThread } from './own-thread.js';
 import type { Principal } from './principal.js';
 import type { Catalog } from './shapes/catalog.js';
 
 /** What the routes work with. */
 export interface RouteTools {
   runs: Runs;
+  threads: Threads;
+  records: GatewayRecords;
   catalog: Catalog;
   slots: StreamSlots;
   /** Calls back once the credential of a request is good no more; until it is told to stop. */
@@ -37,13 +41,18 @@ export interface Reply {
 
 interface RouteFacts {
   operation: string;
-  method: 'GET' | 'POST';
-  /** As in OpenAPI. `{run_id}` names a run, whose owner is checked before anything else is done. */
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /**
+   * As in OpenAPI. `{run_id}` names a run and `{thread_id}` a thread, whose owner is checked before anything else is
+   * done. What is below `/v1/ai` has an envelope: see there.
+   */
   path: string;
   summary: string;
   access: Access;
   /** The answer is a stream, always: there is no HEAD of it. */
   streams?: true;
+  /** An older spelling of another one. */
+  deprecated?: true;
   headers?: Readonly<Record<string, string>>;
   replies: Readonly<Record<number, Reply>>;
   /** Those beside the ones that any route of its kind can give. */
@@ -54,6 +63,8 @@ interface CallFacts {
   tools: RouteTools;
   principal: Principal;
   request: Request;
+  /** Of the path, decoded. */
+  params: Readonly<Record<string, string>>;
   /** All query parameters, as they came. */
   search: URLSearchParams;
 }
@@ -63,17 +74,27 @@ export interface Call<Query, Body> extends CallFacts {
   body: Body;
 }
 
-/** The run that the path names, and its root's record. */
+/** The run that the path names, and its root's record; of a turn, its own. */
 export interface NamedRun {
   run_id: string;
   record: RunRecord;
 }
 
+/** What the path names, checked. */
+export interface Named {
+  run?: NamedRun;
+  thread?: NamedThread;
+}
+
+/** What it takes to call a route of a thread: to be let to read it, or to change it. */
+export type ThreadUse = 'read' | 'write';
+
 export interface Route extends RouteFacts {
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** The run is there where the path names one. */
-  answer(call: CallFacts & { body: unknown; run?: NamedRun }): Promise<Response>;
+  /** Where the path names a thread. */
+  use?: ThreadUse;
+  answer(call: CallFacts & { body: unknown } & Named): Promise<Response>;
 }
 
 interface Schemas<Query extends z.ZodObject, Body extends z.ZodType> {
@@ -90,7 +111,10 @@ export function defineRoute<Query extends z.ZodObject = NoQuery, Body extends z.
     },
 ): Route {
   const { handle, ...facts } = definition;
-  return { ...facts, answer: async ({ run: _run, ...call }) => handle(checkedCall(definition, call)) };
+  return {
+    ...facts,
+    answer: async ({ run: _run, thread: _thread, ...call }) => handle(checkedCall(definition, call)),
+  };
 }
 
 /** About a run that its path names: never open, since there must be somebody whose run it is. */
@@ -105,9 +129,29 @@ export function defineRunRoute<Query extends z.ZodObject = NoQuery, Body extends
   const { handle, ...facts } = definition;
   return {
     ...facts,
-    async answer({ run, ...call }) {
+    async answer({ run, thread: _thread, ...call }) {
       if (run === undefined) throw new PerdureError('internal', `${facts.path} was called without its run`);
       return handle({ ...checkedCall(definition, call), run });
+    },
+  };
+}
+
+/** About a thread that its path names. */
+export function defineThreadRoute<Query extends z.ZodObject = NoQuery, Body extends z.ZodType = z.ZodUndefined>(
+  definition: RouteFacts & {
+    path: `${string}{thread_id}${string}`;
+    access: Exclude<Access, 'open'>;
+    use: ThreadUse;
+  } & Schemas<Query, Body> & {
+      handle(call: Call<z.output<Query>, z.output<Body>> & { thread: NamedThread }): Promise<Response> | Response;
+    },
+): Route {
+  const { handle, ...facts } = definition;
+  return {
+    ...facts,
+    async answer({ run: _run, thread, ...call }) {
+      if (thread === undefined) throw new PerdureError('internal', `${facts.path} was called without its thread`);
+      return handle({ ...checkedCall(definition, call), thread });
     },
   };
 }
@@ -118,8 +162,8 @@ function checkedCall<Query extends z.ZodObject, Body extends z.ZodType>(
 ): Call<z.output<Query>, z.output<Body>> {
   return {
     ...call,
-    query: check(query ?? NoQuery, parameters(call.search), 'query') as z.output<Query>,
-    body: check(body ?? z.unknown(), call.body, 'body') as z.output<Body>,
+    query: checkShape(query ?? NoQuery, parameters(call.search), 'query') as z.output<Query>,
+    body: checkShape(body ?? z.unknown(), call.body, 'body') as z.output<Body>,
   };
 }
 
@@ -134,7 +178,8 @@ function parameters(search: URLSearchParams): Record<string, unknown> {
   );
 }
 
-function check(schema: z.ZodType, value: unknown, what: string): unknown {
+/** The value as the schema has it; what does not fit is refused field by field. */
+export function checkShape<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.flatMap((issue) => issuesOf(issue, what));

@@ -2,10 +2,10 @@
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { isErrorCode, isPerdureError, PerdureError } from '../../contract/errors.js';
-import { READ_THREAD } from '../../contract/names.js';
+import { READ_SETTINGS, READ_THREAD } from '../../contract/names.js';
 import { readPages } from '../../contract/pages.js';
 import type { PageRequest } from '../../contract/pages.js';
-import type { ThreadHeader, ThreadPage } from '../../contract/thread-commands.js';
+import type { ThreadHeader, ThreadPage, ThreadSettings } from '../../contract/thread-commands.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
 import { unreachable } from '../explain-error.js';
 
@@ -45,6 +45,16 @@ export async function readThread(client: Client, threadId: string, from: number)
       if (n >= MOST_READS)
         throw new PerdureError('server_unreachable', `thread ${threadId} changed during each of ${n} readings`);
     }
+  } catch (error) {
+    throw explainThread(error, threadId);
+  }
+}
+
+/** What a fork takes along beside the messages. */
+export async function readSettings(client: Client, threadId: string): Promise<ThreadSettings> {
+  const handle = client.workflow.getHandle(threadId);
+  try {
+    return await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () => handle.query<ThreadSettings>(READ_SETTINGS));
   } catch (error) {
     throw explainThread(error, threadId);
   }

@@ -38,7 +38,8 @@ export async function startThread(client: Client, taskQueue: string, request: Th
   return threadId;
 }
 
-async function untilReady(client: Client, threadId: string): Promise<void> {
+/** Throws what the thread was refused for, where it was. */
+export async function untilReady(client: Client, threadId: string): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS;
   while (!(await readThread(client, threadId, Number.MAX_SAFE_INTEGER)).header.ready) {
     const handle = client.workflow.getHandle(threadId);

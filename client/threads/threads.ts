@@ -1,16 +1,21 @@
-/** Threads over a Temporal client: start, read, follow by deltas, answer, cancel, fork, delete. */
+/** Threads over a Temporal client: start, read, list, follow by deltas, answer, cancel, fork, delete. */
 import type { Client } from '@temporalio/client';
 import { PerdureError } from '../../contract/errors.js';
 import {
+  ACKNOWLEDGE,
   CANCEL_TURN,
   DELETE_THREAD,
+  PIN_THREAD,
   RENAME_THREAD,
   SEND_MESSAGE,
   SUBMIT_TOOL_RESULTS,
   TASK_QUEUE,
 } from '../../contract/names.js';
+import { isNews } from '../../contract/request-mark.js';
+import type { Acknowledgement, RequestMark } from '../../contract/request-mark.js';
 import type {
   CancelTurnAnswer,
+  PinCommand,
   SendAnswer,
   SendCommand,
   SubmitCommand,
@@ -21,8 +26,12 @@ import type { ThreadView } from '../../contract/thread-delta.js';
 import type { AgentThreadDelta, AgentThreadRecord } from '../../contract/thread-records.js';
 import { checkSendMessage, checkThreadRequest } from '../../contract/thread-request.js';
 import type { SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
+import { beginOnce } from './begin-once.js';
+import type { Begun } from './begin-once.js';
 import { readToken, writeToken } from './continuation-token.js';
-import { checkRuns, explainThread, readThread } from './read-thread.js';
+import { listThreads } from './list-threads.js';
+import type { ThreadFilter, ThreadList } from './list-threads.js';
+import { checkRuns, explainThread, readSettings, readThread } from './read-thread.js';
 import { startThread } from './start-thread.js';
 import type { createTurnViews } from './turn-view.js';
 
@@ -31,6 +40,13 @@ const UPDATE_DEADLINE_MS = 10_000;
 export interface UpdateOptions {
   /** The same key, sent again, is the same command: it is answered as the first time and done once. */
   request_key?: string;
+  /** It may be repeated without a key: see `contract/request-mark.ts`. */
+  mark?: RequestMark;
+}
+
+export interface ReadOptions {
+  /** Who reads: what it sent itself and sees now is acknowledged, and then the same words are a new message. */
+  reader?: string;
 }
 
 export interface ForkOptions {
@@ -38,23 +54,36 @@ export interface ForkOptions {
   message_sequence_num: number;
   thread_id?: string;
   created_by?: string;
+  mark?: RequestMark;
 }
 
 export interface Threads {
   start(request: ThreadRequestInput): Promise<AgentThreadRecord>;
-  get(threadId: string): Promise<AgentThreadRecord>;
+  /** Begins a thread under the id that it is given, or gives the one that the same request has begun before. */
+  beginOnce(mark: RequestMark, begin: (threadId: string) => Promise<AgentThreadRecord>): Promise<Begun>;
+  get(threadId: string, options?: ReadOptions): Promise<AgentThreadRecord>;
+  /** Without messages and goals; the first delta with its token has them all. */
+  getBare(threadId: string): Promise<AgentThreadRecord>;
+  /** Newest first; one that was just started may not be there yet. */
+  list(filter?: ThreadFilter): Promise<ThreadList>;
   /** What the record does not show: the agent, the open turn's run, what it waits for. */
   header(threadId: string): Promise<ThreadHeader>;
   /** What changed since the token was given. */
-  delta(threadId: string, token: string): Promise<AgentThreadDelta>;
+  delta(threadId: string, token: string, options?: ReadOptions): Promise<AgentThreadDelta>;
   send(threadId: string, message: SendMessageInput, options?: UpdateOptions): Promise<SendAnswer>;
-  submitToolResults(threadId: string, results: SubmitCommand, options?: UpdateOptions): Promise<void>;
+  submitToolResults(
+    threadId: string,
+    results: SubmitCommand,
+    options?: Pick<UpdateOptions, 'request_key'>,
+  ): Promise<void>;
   /** Ends the open turn; what was said is kept. */
   cancel(threadId: string): Promise<CancelTurnAnswer>;
   /** A new private thread with the messages up to one; the source is untouched. */
   fork(threadId: string, options: ForkOptions): Promise<AgentThreadRecord>;
   rename(threadId: string, title: string): Promise<void>;
   delete(threadId: string): Promise<void>;
+  /** A bookmark of one reader. */
+  pin(threadId: string, pin: PinCommand): Promise<void>;
 }
 
 interface ThreadsOptions {
@@ -105,8 +134,23 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
     };
   }
 
-  async function get(threadId: string): Promise<AgentThreadRecord> {
+  async function acknowledge(threadId: string, header: ThreadHeader, by: string | undefined): Promise<void> {
+    const { counter, unseen = [] } = header;
+    if (by === undefined || !isNews(unseen, { by, counter })) return;
+    try {
+      await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
+        client.workflow.getHandle(threadId).signal<[Acknowledgement]>(ACKNOWLEDGE, { by, counter }),
+      );
+    } catch (error) {
+      throw explainThread(error, threadId);
+    }
+  }
+
+  const readHeader = async (threadId: string) => (await readThread(client, threadId, Number.MAX_SAFE_INTEGER)).header;
+
+  async function get(threadId: string, { reader }: ReadOptions = {}): Promise<AgentThreadRecord> {
     const now = await view(threadId, 0);
+    await acknowledge(threadId, now.header, reader);
     const { header, status, title, goals, messages } = now;
     const continuation_token = writeToken(threadId, positionOf(now));
     return { ...header.record, title, status, messages: [...messages], goals, continuation_token };
@@ -118,22 +162,37 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       const request = checkThreadRequest(input);
       return get(await startThread(client, taskQueue, signalLive ? { signal_live: true, ...request } : request));
     },
-    header: async (threadId) => (await readThread(client, threadId, Number.MAX_SAFE_INTEGER)).header,
-    async delta(threadId, token) {
+    beginOnce: (mark, begin) => beginOnce({ client, get, readHeader, mark, begin }),
+    header: readHeader,
+    async getBare(threadId) {
+      const { record, title, status } = await readHeader(threadId);
+      const continuation_token = writeToken(threadId, { counter: 0 });
+      return { ...record, title, status, messages: [], goals: null, continuation_token };
+    },
+    list: (filter = {}) => listThreads(client, taskQueue, filter, readHeader),
+    async delta(threadId, token, { reader } = {}) {
       const position = readToken(threadId, token);
-      const since = async (first: number) => deltaSince(await view(threadId, first), position);
+      const since = async (first: number) => {
+        const now = await view(threadId, first);
+        const found = deltaSince(now, position);
+        return found === undefined ? undefined : { ...found, header: now.header };
+      };
       // Where only everything will do, the second look begins at the first message.
       const found = (await since(position.sent?.index ?? 0)) ?? (await since(0));
       if (found === undefined) throw new PerdureError('internal', `thread ${threadId}: no delta could be made`);
+      await acknowledge(threadId, found.header, reader);
       return { continuation_token: writeToken(threadId, found.position), ...found.delta };
     },
     async send(threadId, input, options) {
-      const { message, on_busy, client_tools, goals } = checkSendMessage(input);
+      const { message, on_busy, client_tools, goals, client_context, analysis_scope } = checkSendMessage(input);
       const command: SendCommand = {
         message,
         on_busy,
         ...(client_tools == null ? {} : { client_tools }),
         ...(goals == null ? {} : { goals }),
+        ...(options?.mark === undefined ? {} : { mark: options.mark }),
+        ...(client_context == null ? {} : { client_context }),
+        ...(analysis_scope == null ? {} : { analysis_scope }),
       };
       return update<SendAnswer>(threadId, SEND_MESSAGE, command, options);
     },
@@ -141,7 +200,7 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       await update(threadId, SUBMIT_TOOL_RESULTS, results, options);
     },
     cancel: (threadId) => update(threadId, CANCEL_TURN, {}),
-    async fork(threadId, { message_sequence_num, thread_id, created_by }) {
+    async fork(threadId, { message_sequence_num, thread_id, created_by, mark }) {
       const { header, messages } = await readThread(client, threadId, 0);
       const kept = messages.slice(0, message_sequence_num + 1);
       if (!Number.isInteger(message_sequence_num) || message_sequence_num < 0 || kept.length <= message_sequence_num) {
@@ -149,21 +208,34 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
         throw new PerdureError('invalid_request', `message_sequence_num ${message_sequence_num}: ${count}`);
       }
       const { org_id, model_profile, created_by: creator } = header.record;
+      const { compaction, ...settings } = await readSettings(client, threadId);
+      // A summary of more than the fork has would tell it of its future.
+      const isKnown = compaction !== undefined && compaction.from <= kept.length;
       const request = checkThreadRequest({
         agent_id: header.agent_id,
         ...(org_id === '' ? {} : { org_id }),
         ...((created_by ?? creator) === '' ? {} : { created_by: created_by ?? creator }),
         ...(thread_id === undefined ? {} : { thread_id }),
+        ...(mark === undefined ? {} : { mark }),
         ...(header.title === null ? {} : { title: header.title }),
         ...(signalLive ? { signal_live: true } : {}),
+        ...settings,
         model_profile,
         visibility: 'private',
-        forked_from: { thread_id: threadId, message_sequence_num, messages: kept },
+        forked_from: {
+          thread_id: threadId,
+          message_sequence_num,
+          messages: kept,
+          ...(isKnown ? { compaction } : {}),
+        },
       });
       return get(await startThread(client, taskQueue, request));
     },
     async rename(threadId, title) {
       await update(threadId, RENAME_THREAD, { title });
+    },
+    async pin(threadId, pin) {
+      await update(threadId, PIN_THREAD, pin);
     },
     async delete(threadId) {
       await update(threadId, DELETE_THREAD, {});

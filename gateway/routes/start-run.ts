@@ -3,6 +3,7 @@ import { isPerdureError, PerdureError } from '../../contract/errors.js';
 import { RunHandle } from '../../contract/run.js';
 import type { RunRequestInput } from '../../contract/run.js';
 import { z } from 'zod';
+import { checkCatalog } from '../check-catalog.js';
 import { chosenRunId, requestDigest } from '../idempotency.js';
 import { mayRead } from '../own-run.js';
 import { chooseProfile } from '../principal.js';
@@ -41,7 +42,7 @@ export const startRun = defineRoute({
   async handle({ tools, principal, request, search, query, body }) {
     const streams = wantsStream(query.stream, request.headers);
     const profile = chooseProfile(principal, query.profile);
-    checkCatalog(tools, body);
+    checkCatalog(tools.catalog, body);
     const asked = owned(principal, body);
     const runId = chosenRunId(principal, asked.run_id, request.headers.get('idempotency-key'));
     const start = () => startOnce(tools, principal, { ...asked, ...(runId === undefined ? {} : { run_id: runId }) });
@@ -99,17 +100,6 @@ function owned(principal: Principal, request: RunRequestInput): RunRequestInput 
     }
   }
   return { ...request, org_id, created_by: user_id };
-}
-
-function checkCatalog({ catalog }: RouteTools, { agent_id, model_profile }: z.output<typeof StartRequest>): void {
-  if (!catalog.agents.some((agent) => agent.agent_id === agent_id)) {
-    const names = catalog.agents.map((agent) => agent.agent_id).join(', ');
-    throw new PerdureError('unknown_agent', `there is no agent "${agent_id}", only ${names}`);
-  }
-  if (model_profile !== undefined && !catalog.model_profiles.some(({ id }) => id === model_profile)) {
-    const names = catalog.model_profiles.map(({ id }) => id).join(', ');
-    throw new PerdureError('unknown_profile', `there is no model profile "${model_profile}", only ${names}`);
-  }
 }
 
 function locationOf(runId: string): string {

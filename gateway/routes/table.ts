@@ -1,5 +1,6 @@
 /** All routes. */
 import type { Route } from '../route.js';
+import { STORED_AGENT_ROUTES } from './agents/table.js';
 import { listAgents, listModelProfiles } from './catalog.js';
 import { answerClarification, cancelRun, decideApproval, submitToolResults } from './command-run.js';
 import { listRuns } from './list-runs.js';
@@ -7,6 +8,7 @@ import { health, metrics, openapi, ready } from './probes.js';
 import { readRun, readSteps, readTranscript, readTree } from './read-run.js';
 import { startRun } from './start-run.js';
 import { streamEvents } from './stream-events.js';
+import { THREAD_ROUTES } from './threads/table.js';
 
 export const ROUTES: readonly Route[] = [
   startRun,
@@ -20,6 +22,8 @@ export const ROUTES: readonly Route[] = [
   answerClarification,
   submitToolResults,
   decideApproval,
+  ...THREAD_ROUTES,
+  ...STORED_AGENT_ROUTES,
   listAgents,
   listModelProfiles,
   health,

@@ -11,6 +11,7 @@ import { serveGateway } from '../../gateway/serve-gateway.js';
 import type { RunningGateway } from '../../gateway/serve-gateway.js';
 import { workerPolls } from '../../client/worker-polls.js';
 import { createApiKeys } from '../../store/api-keys.js';
+import { openGatewayRecords } from '../../store/gateway-records.js';
 import type { ApiKeys } from '../../store/api-keys.js';
 import type { World } from '../support/world.js';
 
@@ -31,6 +32,7 @@ export interface Answer {
 export interface Caller {
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
 
 export interface GatewayWorld extends RunningGateway {
@@ -47,6 +49,8 @@ export async function serveFor(
   let log = '';
   const gateway = await serveGateway({
     runs: world.client.runs,
+    threads: world.client.threads,
+    records: openGatewayRecords(world.server.dataDir),
     workerPolls: () => workerPolls(world.temporal, world.server.taskQueue),
     catalog: CATALOG,
     auth,
@@ -60,9 +64,19 @@ export async function serveFor(
 }
 
 export function caller(url: string, token?: string): Caller {
-  async function call(method: string, path: string, init: RequestInit, extra: Record<string, string>): Promise<Answer> {
-    const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const response = await fetch(url + path, { ...init, method, headers: { ...authorization, ...extra } });
+  async function call(
+    method: string,
+    path: string,
+    body?: unknown,
+    extra: Record<string, string> = {},
+  ): Promise<Answer> {
+    const headers = {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...extra,
+    };
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(url + path, { ...init, method, headers });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
     return {
@@ -73,12 +87,9 @@ export function caller(url: string, token?: string): Caller {
     };
   }
   return {
-    get: (path, headers = {}) => call('GET', path, {}, headers),
-    post: (path, body, headers = {}) =>
-      call('POST', path, body === undefined ? {} : { body: JSON.stringify(body) }, {
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      }),
+    get: (path, headers) => call('GET', path, undefined, headers),
+    post: (path, body, headers) => call('POST', path, body, headers),
+    call,
   };
 }
 

@@ -1,7 +1,11 @@
-/** Orgs do not see one another, on any route; what members, admins and profiles may do. */
+/**
+ * Orgs do not see one another, on any route; what members, admins and profiles may do. Routes that name a thread are in
+ * threads/visibility.test.ts.
+ */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKeys } from '../../store/api-keys.js';
+import { hasEnvelope } from '../../gateway/envelope.js';
 import { ROUTES } from '../../gateway/routes/table.js';
 import { script } from '../support/test-agents.js';
 import { ask, child, treeConfig } from '../support/tree-agents.js';
@@ -56,6 +60,9 @@ const BODIES: Record<string, unknown> = {
 const WITHOUT_RUN = [
   'startRun', // "sets the owner itself" and "run ids of another org" below
   'listRuns', // "lists only runs of the org" below
+  'startThread', // threads/visibility.test.ts
+  'listThreads', // threads/listing.test.ts
+  'listThreadModelProfiles', // the same for all
   'listAgents', // the same for all
   'listModelProfiles', // the same for all
   'health',
@@ -67,7 +74,9 @@ const WITHOUT_RUN = [
 describe('another org', () => {
   it('is thought of in every route of the table', () => {
     const named = ROUTES.filter(({ path }) => path.includes('{run_id}'));
-    const others = ROUTES.filter((route) => !named.includes(route)).map(({ operation }) => operation);
+    const others = ROUTES.filter(
+      (route) => !named.includes(route) && route.deprecated === undefined && !route.path.includes('{thread_id}'),
+    ).map(({ operation }) => operation);
     expect(others.toSorted()).toEqual(WITHOUT_RUN.toSorted());
     expect(named.filter(({ body, operation }) => body !== undefined && !(operation in BODIES))).toEqual([]);
   });
@@ -225,12 +234,14 @@ describe('keys', () => {
     ['something else', () => 'hello'],
   ])('%s opens no route but the open ones', async (_what, token) => {
     for (const route of ROUTES) {
-      const path = route.path.replace('{run_id}', encodeURIComponent(ended));
-      const by = gateway.as(token());
-      const answer = await (route.method === 'GET' ? by.get(path) : by.post(path, BODIES[route.operation]));
+      const path = route.path.replace(/\{\w+\}/g, encodeURIComponent(ended));
+      const answer = await gateway.as(token()).call(route.method, path, BODIES[route.operation]);
       if (route.access === 'open') expect(answer.status).not.toBe(401);
       else {
-        expect(code(answer)).toEqual([401, 'unauthenticated']);
+        expect(answer.status).toBe(401);
+        expect(answer.body['error']).toMatchObject(
+          hasEnvelope(path) ? { error_code: 'RobotoUnauthorizedException' } : { code: 'unauthenticated' },
+        );
         expect(answer.headers.get('www-authenticate')).toBe('Bearer');
       }
     }

@@ -99,6 +99,8 @@ const CASES: Record<string, Case> = {
     input: script([{ text: 'ok', attempts: [{ fail: { code: 'model_stream_cut', after_deltas: 1 } }, {}] }]),
   },
   'model-failed': { input: script([{ fail: { code: 'model_unauthorized' } }]) },
+  /** Of 0.3: it failed, since nothing was compacted then. */
+  'model-context-exceeded': { input: script([{ fail: { code: 'model_context_exceeded' } }]) },
   'canceled-while-streaming': { input: script([{ text: ['well'], hang: true }]), cancelAt: 'text_chunk' },
   'canceled-while-tools-run': {
     input: script([{ tool_calls: [call('tools.act', { do: 'hang' })] }]),

@@ -11,10 +11,13 @@ import {
 import type { ChildAwaitNotice } from '../../contract/awaits.js';
 import type { ErrorCode } from '../../contract/errors.js';
 import {
+  ACKNOWLEDGE,
   CANCEL_TURN,
   CHILD_AWAIT,
   DELETE_THREAD,
+  PIN_THREAD,
   READ_CONTEXT,
+  READ_SETTINGS,
   READ_THREAD,
   RENAME_THREAD,
   SEND_MESSAGE,
@@ -22,19 +25,23 @@ import {
 } from '../../contract/names.js';
 import { makePage } from '../../contract/pages.js';
 import type { Page, PageRequest } from '../../contract/pages.js';
+import type { Acknowledgement } from '../../contract/request-mark.js';
 import type { Cancellation } from '../../contract/run.js';
 import { malformedSend } from '../../contract/thread-commands.js';
 import type {
   CancelTurnAnswer,
+  PinCommand,
   SendAnswer,
   SendCommand,
   SubmitCommand,
   ThreadPage,
+  ThreadSettings,
 } from '../../contract/thread-commands.js';
 import { beginTurn, setTitle } from './change-thread.js';
 import { noteAwaits, refusedResults, takeResults } from './pending-tools.js';
-import { headerOf } from './thread-header.js';
+import { headerOf, settingsOf } from './thread-header.js';
 import type { Thread } from './thread-state.js';
+import { acknowledge, answerBefore, noteUnseen } from './unseen-requests.js';
 
 const MOST_TITLE_CHARACTERS = 200;
 
@@ -42,7 +49,7 @@ export function registerThreadHandlers(thread: Thread): void {
   const { thread_id } = thread;
   setHandler(
     defineUpdate<SendAnswer, [SendCommand]>(SEND_MESSAGE),
-    (command) => once(thread, () => send(thread, command)) as SendAnswer,
+    (command) => once(thread, () => sendOnce(thread, command)) as SendAnswer,
     {
       validator: (command) => unlessTaken(thread, () => checkSend(thread, command)),
       description: 'Say something: {"message": {"role": "user", "content": [{"content_type": "text", "text": "…"}]}}',
@@ -100,6 +107,26 @@ export function registerThreadHandlers(thread: Thread): void {
     },
     { description: 'End the open turn and the thread, for good' },
   );
+  setHandler(
+    defineUpdate<{ thread_id: string }, [PinCommand]>(PIN_THREAD),
+    ({ by, pinned }) => {
+      if (pinned) thread.pins[by] ??= new Date().toISOString();
+      else delete thread.pins[by];
+      return { thread_id };
+    },
+    {
+      validator(command) {
+        refuseDeleted(thread);
+        const { by, pinned } = (command ?? {}) as Partial<PinCommand>;
+        if (typeof by !== 'string' || typeof pinned !== 'boolean')
+          throw refusal('invalid_request', 'a pin is {"by": "…", "pinned": true or false}');
+      },
+      description: 'A bookmark of one reader: {"by": "…", "pinned": true}',
+    },
+  );
+  setHandler(defineSignal<[Acknowledgement]>(ACKNOWLEDGE), (seen) => acknowledge(thread, seen), {
+    description: 'From a reader: what it sent itself is seen, and the same words are a new message',
+  });
   setHandler(defineSignal<[ChildAwaitNotice]>(CHILD_AWAIT), (notice) => noteAwaits(thread, notice), {
     description: 'From the run of a turn: it pauses for someone, or goes on',
   });
@@ -123,6 +150,9 @@ export function registerThreadHandlers(thread: Thread): void {
     },
     { description: 'The conversation as models read it, in pages' },
   );
+  setHandler(defineQuery<ThreadSettings>(READ_SETTINGS), () => settingsOf(thread), {
+    description: 'What a fork takes along beside the messages',
+  });
 }
 
 /** The first reason stands. The run of the turn, if there is one. */
@@ -132,12 +162,24 @@ export function cancelTurn(thread: Thread, cancellation: Cancellation): string |
   return thread.turn.run_id;
 }
 
+function sendOnce(thread: Thread, command: SendCommand): SendAnswer {
+  const { mark } = command;
+  const before = answerBefore(thread, mark);
+  if (before !== undefined) return before;
+  const answer = { ...send(thread, command), ...(mark === undefined ? {} : { digest: mark.digest }) };
+  noteUnseen(thread, mark, answer);
+  return answer;
+}
+
 function send(thread: Thread, command: SendCommand): SendAnswer {
   const { thread_id } = thread;
-  const { message, client_tools, goals, on_busy } = command;
+  const { message, client_tools, goals, client_context, analysis_scope, on_busy, mark } = command;
   const said = {
     message,
     ...(client_tools === undefined ? {} : { client_tools }),
+    ...(client_context === undefined ? {} : { client_context }),
+    ...(analysis_scope === undefined ? {} : { analysis_scope }),
+    ...(mark === undefined ? {} : { mark }),
     ...(goals === undefined ? {} : { goals: goals.map((goal) => ({ ...goal, goal_data: goal.goal_data ?? {} })) }),
   };
   if (isBusy(thread)) {
@@ -174,8 +216,8 @@ function checkSend(thread: Thread, command: unknown): void {
   refuseDeleted(thread);
   const why = malformedSend(command);
   if (why !== undefined) throw refusal('invalid_request', `thread ${thread.thread_id} refused the message: ${why}`);
-  const { on_busy = 'reject' } = command as SendCommand;
-  if (on_busy !== 'reject' || !isBusy(thread)) return;
+  const { on_busy = 'reject', mark } = command as SendCommand;
+  if (on_busy !== 'reject' || !isBusy(thread) || answerBefore(thread, mark) !== undefined) return;
   const doing = thread.turn === undefined ? 'is about to answer' : `is at ${thread.turn.run_id} (${thread.status})`;
   throw refusal('thread_busy', `thread ${thread.thread_id} ${doing}, so it takes no message now`);
 }

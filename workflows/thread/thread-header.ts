@@ -1,5 +1,5 @@
 /** What a client is told of a thread, beside its messages. */
-import type { ThreadHeader } from '../../contract/thread-commands.js';
+import type { ThreadHeader, ThreadSettings } from '../../contract/thread-commands.js';
 import type { AgentThreadGoalRecord } from '../../contract/thread-records.js';
 import type { Goal, Thread } from './thread-state.js';
 
@@ -31,6 +31,20 @@ export function headerOf(thread: Thread): ThreadHeader {
     pending: thread.pending,
     pauses: thread.pauses,
     deleted,
+    ...(request.mark === undefined ? {} : { mark: request.mark }),
+    unseen: thread.unseen,
+    pins: thread.pins,
+  };
+}
+
+/** Of a deleted thread: nothing. */
+export function settingsOf({ deleted, opened, analysis_scope, compaction }: Thread): ThreadSettings {
+  const system_prompt = opened?.request.system_prompt;
+  if (deleted) return {};
+  return {
+    ...(system_prompt == null ? {} : { system_prompt }),
+    ...(analysis_scope === undefined ? {} : { analysis_scope }),
+    ...(compaction === undefined ? {} : { compaction }),
   };
 }
 

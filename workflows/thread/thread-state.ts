@@ -4,21 +4,27 @@
  */
 import { workflowInfo } from '@temporalio/workflow';
 import type { OpenedThread } from '../../contract/activities.js';
+import type { ThreadCompaction } from '../../contract/compaction.js';
 import type { Cancellation } from '../../contract/run.js';
+import type { RequestMark, UnseenRequest } from '../../contract/request-mark.js';
 import type { OpenPause, PendingToolUse, SendAnswer } from '../../contract/thread-commands.js';
-import { contextOf } from '../../contract/thread-context.js';
+import { contextOf, emptyContext } from '../../contract/thread-context.js';
 import type { ThreadContext } from '../../contract/thread-context.js';
 import type { ThreadFields } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { GoalInput, MessageInput, ThreadRequest } from '../../contract/thread-request.js';
 import type { StateCells } from '../../contract/tool-state.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
+import { unseenStart } from './unseen-requests.js';
 
 /** A message that waits for its turn. */
 export interface Said {
   message: MessageInput;
   client_tools?: ClientToolSpec[];
   goals?: GoalInput[];
+  mark?: RequestMark;
+  client_context?: Record<string, unknown>;
+  analysis_scope?: Record<string, unknown>;
 }
 
 /** The turn that is going on. Its user message is in the record; what its run says comes when the run is over. */
@@ -32,6 +38,9 @@ export interface Turn {
   prefix: { length: number; digest: string; characters: number };
   /** Index of its user message. */
   message_sequence_num: number;
+  client_context?: Record<string, unknown>;
+  /** As it was when the turn began. */
+  analysis_scope?: Record<string, unknown>;
   /** Its run was asked for: from then on the thread cannot continue as new. */
   started: boolean;
   cancellation?: Cancellation;
@@ -49,6 +58,8 @@ export interface CarriedThread {
   messages: AgentMessage[];
   goals: Goal[];
   title: string | null;
+  /** The title is the first message's, until a model has written a better one or somebody has given one. */
+  title_is_draft?: boolean;
   status: AgentThreadStatus;
   counter: number;
   changed: Record<keyof ThreadFields, number>;
@@ -56,9 +67,14 @@ export interface CarriedThread {
   turn?: Turn;
   queue: Said[];
   client_tools: ClientToolSpec[];
+  analysis_scope?: Record<string, unknown>;
+  compaction?: ThreadCompaction;
   taken: [string, SendAnswer | null][];
   /** The shared cells of the tools' state; absent: none. */
   tool_state?: StateCells;
+  /** Since 0.4. */
+  unseen?: UnseenRequest[];
+  pins?: Record<string, string>;
 }
 
 export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn'> {
@@ -67,11 +83,15 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   opened: OpenedThread | undefined;
   /** As it came. */
   readonly raw: Partial<ThreadRequest>;
-  readonly context: ThreadContext;
+  context: ThreadContext;
   turn: Turn | undefined;
+  /** A model is writing the title. */
+  titling: boolean;
   pending: PendingToolUse[];
   pauses: OpenPause[];
   deleted: boolean;
+  unseen: UnseenRequest[];
+  pins: Record<string, string>;
 }
 
 const TAKEN_KEPT = 200;
@@ -82,18 +102,21 @@ export function beginThread(raw: unknown): Thread {
   return {
     ...assemble(given, [], at),
     status: hasMessages(given) ? 'roboto_turn' : 'not_started',
+    unseen: unseenStart(given.mark),
   };
 }
 
 export function resumeThread(carried: CarriedThread): Thread {
   const { version: _, opened, turn, ...state } = carried;
-  return { ...assemble(opened.request, carried.messages, carried.created), ...state, opened, turn };
+  const thread = assemble(opened.request, carried.messages, carried.created);
+  return { ...thread, ...state, context: contextOf(carried.messages, carried.compaction), opened, turn };
 }
 
 export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread {
   const { forked_from, ...request } = opened.request;
   // Its messages are in the record now, and so are those that it began with.
-  const kept = forked_from === undefined ? {} : { forked_from: { ...forked_from, messages: [] } };
+  const { thread_id = '', message_sequence_num = 0 } = forked_from ?? {};
+  const kept = forked_from === undefined ? {} : { forked_from: { thread_id, message_sequence_num, messages: [] } };
   return {
     version: 1,
     opened: { ...opened, request: { ...request, messages: [], ...kept } },
@@ -101,6 +124,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     messages: thread.messages,
     goals: thread.goals,
     title: thread.title,
+    ...(thread.title_is_draft === true ? { title_is_draft: true } : {}),
     status: thread.status,
     counter: thread.counter,
     changed: thread.changed,
@@ -108,8 +132,12 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     ...(thread.turn === undefined ? {} : { turn: thread.turn }),
     queue: thread.queue,
     client_tools: thread.client_tools,
+    ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
+    ...(thread.compaction === undefined ? {} : { compaction: thread.compaction }),
     taken: thread.taken.slice(-TAKEN_KEPT),
     ...(thread.tool_state === undefined ? {} : { tool_state: thread.tool_state }),
+    ...(thread.unseen.length === 0 ? {} : { unseen: thread.unseen }),
+    ...(Object.keys(thread.pins).length === 0 ? {} : { pins: thread.pins }),
   };
 }
 
@@ -120,7 +148,7 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     opened: undefined,
     created,
     messages,
-    context: contextOf(messages),
+    context: emptyContext(),
     goals: [],
     title: null,
     status: 'not_started',
@@ -128,9 +156,12 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     changed: { status: 1, title: 1, goals: 1 },
     turns: 0,
     turn: undefined,
+    titling: false,
     queue: [],
     client_tools: [],
     taken: [],
+    unseen: [],
+    pins: {},
     pending: [],
     pauses: [],
     deleted: false,

@@ -1,6 +1,7 @@
 /** The gateway in a process of its own, for tests that kill it. Goes when its parent is gone. */
 import { createLog } from '../../../gateway/log.js';
 import { serveGateway } from '../../../gateway/serve-gateway.js';
+import { openGatewayRecords } from '../../../store/gateway-records.js';
 import type { ServerOptions } from '../../../worker/create-worker.js';
 import { connectClient } from '../../../worker/create-worker.js';
 import { CATALOG } from '../../gateway/gateway-world.js';
@@ -11,6 +12,8 @@ const { server, port } = JSON.parse(argument) as { server: ServerOptions; port: 
 const { client } = await connectClient(server);
 const { url } = await serveGateway({
   runs: client.runs,
+  threads: client.threads,
+  records: openGatewayRecords(server.dataDir),
   workerPolls: () => Promise.resolve(true),
   catalog: CATALOG,
   auth: { kind: 'off' },

@@ -1,0 +1,53 @@
+/**
+ * How a request is known again when it is repeated: by clients that send it once more after a cut connection, byte for
+ * byte and without a key. Digests only, so that nobody's name or words are in it. No zod here.
+ *
+ * M1  Until its sender has read what a request did, and for some minutes at most, the same request is a repeat: it is
+ *     answered as the first time, and does nothing.
+ * M2  From then on the same words are a new request.
+ */
+import type { SendAnswer } from './thread-commands.js';
+
+export interface RequestMark {
+  /** Who sent it. */
+  by: string;
+  /** Where to, and what. */
+  digest: string;
+}
+
+/** A request whose sender has not read what it did. */
+export interface UnseenRequest extends RequestMark {
+  /** When it came, in milliseconds. */
+  at: number;
+  /** The thread's counter when there was something of it to read; absent: it still waits for its turn. */
+  counter?: number;
+  /** Absent: it is the one that started the thread. */
+  answer?: SendAnswer;
+}
+
+/** From a reader: it has seen everything up to this counter. */
+export interface Acknowledgement {
+  by: string;
+  counter: number;
+}
+
+/** Longer than any client goes on trying. */
+export const REPEATS_WITHIN_MS = 600_000;
+
+export function isMark(value: unknown): value is RequestMark {
+  const { by, digest } = (typeof value === 'object' && value !== null ? value : {}) as Partial<RequestMark>;
+  return typeof by === 'string' && typeof digest === 'string';
+}
+
+export function isRepeatOf(unseen: UnseenRequest, mark: RequestMark, now: number): boolean {
+  return unseen.by === mark.by && unseen.digest === mark.digest && now - unseen.at < REPEATS_WITHIN_MS;
+}
+
+/** Whether a reader that sees the thread as it is at this counter sees something of its own for the first time. */
+export function isNews(unseen: readonly UnseenRequest[], { by, counter }: Acknowledgement): boolean {
+  return unseen.some((request) => isSeen(request, { by, counter }));
+}
+
+export function isSeen(request: UnseenRequest, { by, counter }: Acknowledgement): boolean {
+  return request.by === by && request.counter !== undefined && request.counter <= counter;
+}

@@ -1,0 +1,158 @@
+/** What is said to a thread, and done with it. */
+import { PerdureError } from '../../../contract/errors.js';
+import { data, dataOf } from '../../envelope.js';
+import { beginThreadOnce, conflict, keyOf, markOf, readerOf } from '../../repeats.js';
+import { defineThreadRoute } from '../../route.js';
+import { Sent, shownRecord, ThreadRecord, Told } from '../../shapes/thread-answers.js';
+import {
+  ForkThread,
+  RenameThread,
+  SendToThread,
+  sendRequestOf,
+  SetPinned,
+  SetVisibility,
+  submitCommandOf,
+  ToolUseResults,
+} from '../../shapes/thread-requests.js';
+
+const told = { 200: { description: 'The thread has done it.', schema: dataOf(Told) } };
+
+export const sendMessage = defineThreadRoute({
+  operation: 'sendMessage',
+  method: 'POST',
+  path: '/v1/ai/threads/{thread_id}/messages',
+  summary:
+    'Says something. The same message, sent again before you have read it in the thread, is the same message. A thread at work refuses it, or does as on_busy says.',
+  access: 'member',
+  use: 'write',
+  headers: { 'Idempotency-Key': 'The same key is the same message, however often it is sent.' },
+  body: SendToThread,
+  replies: { 200: { description: 'The thread has it.', schema: dataOf(Sent) } },
+  errors: ['thread_busy', 'idempotency_conflict'],
+  async handle({ tools, principal, request, body, thread: { thread_id } }) {
+    const message = sendRequestOf(body);
+    if (message === undefined) throw new PerdureError('invalid_request', 'message: give one, or goals, or both');
+    const mark = markOf(principal, 'messages', message);
+    const request_key = keyOf(principal, request);
+    const { digest, ...answer } = await tools.threads.send(thread_id, message, {
+      mark,
+      ...(request_key === undefined ? {} : { request_key }),
+    });
+    if (digest !== mark.digest) throw conflict(`a message of thread ${thread_id} was sent`);
+    return data(answer);
+  },
+});
+
+export const submitToolUseResults = defineThreadRoute({
+  operation: 'submitToolUseResults',
+  method: 'POST',
+  path: '/v1/ai/threads/{thread_id}/tool-results',
+  summary: 'Gives a thread the results of tools that the caller runs. Sent again, they are taken once.',
+  access: 'member',
+  use: 'write',
+  body: ToolUseResults,
+  replies: told,
+  errors: ['run_ended'],
+  async handle({ tools, principal, body, thread: { thread_id } }) {
+    const command = submitCommandOf(body);
+    // No tool use is ever answered twice, so the same results are always a repeat.
+    const { by, digest } = markOf(principal, 'tool-results', command);
+    await tools.threads.submitToolResults(thread_id, command, { request_key: `${by}_${digest}` });
+    return data({ thread_id });
+  },
+});
+
+export const cancelTurn = defineThreadRoute({
+  operation: 'cancelTurn',
+  method: 'POST',
+  path: '/v1/ai/threads/{thread_id}/cancel',
+  summary: 'Stops the turn that is going on, if there is one. What was said is kept, and the thread goes on.',
+  access: 'member',
+  use: 'write',
+  replies: told,
+  handle: async ({ tools, thread: { thread_id } }) => data(await tools.threads.cancel(thread_id)),
+});
+
+export const forkThread = defineThreadRoute({
+  operation: 'forkThread',
+  method: 'POST',
+  path: '/v1/ai/threads/{thread_id}/fork',
+  summary: 'A new private thread of your own with the messages up to one. It is begun once, as a start is.',
+  access: 'member',
+  use: 'read',
+  headers: { 'Idempotency-Key': 'The same key with the same body gives the same fork, however often it is sent.' },
+  body: ForkThread,
+  replies: { 200: { description: 'The new thread.', schema: dataOf(ThreadRecord) } },
+  errors: ['thread_exists', 'idempotency_conflict'],
+  async handle({ tools, principal, request, body, thread }) {
+    const mark = markOf(principal, `fork of ${thread.thread_id}`, body);
+    const created_by = principal.kind === 'local' ? {} : { created_by: principal.user_id };
+    const { record } = await beginThreadOnce({ tools, principal, request, mark }, (thread_id) =>
+      tools.threads.fork(thread.thread_id, { ...body, ...created_by, thread_id, mark }),
+    );
+    return data(shownRecord(record));
+  },
+});
+
+export const setVisibility = defineThreadRoute({
+  operation: 'setVisibility',
+  method: 'POST',
+  path: '/v1/ai/threads/{thread_id}/visibility',
+  summary: 'Says who may read the thread, which is so from its start: another value is refused.',
+  access: 'member',
+  use: 'write',
+  body: SetVisibility,
+  replies: told,
+  handle({ body, thread: { thread_id, owner } }) {
+    if (body.visibility === owner.visibility) return data({ thread_id });
+    const message = `was set to "${owner.visibility}" when thread ${thread_id} was made, and stays so`;
+    throw new PerdureError('invalid_request', `visibility: it ${message}. Start a thread that has it from the start`, {
+      issues: [{ path: 'visibility', message }],
+    });
+  },
+});
+
+export const pinThread = defineThreadRoute({
+  operation: 'pinThread',
+  method: 'POST',
+  path: '/v1/ai/threads/{thread_id}/pin',
+  summary: 'A bookmark that only you see, in your list of threads.',
+  access: 'member',
+  use: 'read',
+  body: SetPinned,
+  replies: told,
+  async handle({ tools, principal, body: { pinned }, thread: { thread_id } }) {
+    await tools.threads.pin(thread_id, { by: readerOf(principal), pinned });
+    return data({ thread_id });
+  },
+});
+
+export const renameThread = defineThreadRoute({
+  operation: 'renameThread',
+  method: 'PUT',
+  path: '/v1/ai/threads/{thread_id}',
+  summary: 'Gives the thread another title.',
+  access: 'member',
+  use: 'write',
+  body: RenameThread,
+  replies: told,
+  async handle({ tools, body, thread: { thread_id } }) {
+    await tools.threads.rename(thread_id, body.title);
+    return data({ thread_id });
+  },
+});
+
+export const deleteThread = defineThreadRoute({
+  operation: 'deleteThread',
+  method: 'DELETE',
+  path: '/v1/ai/threads/{thread_id}',
+  summary: 'Ends the open turn and the thread, for good.',
+  access: 'member',
+  use: 'write',
+  replies: told,
+  async handle({ tools, thread: { thread_id } }) {
+    await tools.threads.delete(thread_id);
+    await tools.records.feedback.forget(thread_id);
+    return data({ thread_id });
+  },
+});
