@@ -51,6 +51,7 @@ export async function gatewayStream(): Promise<string> {
     runs: worker.client.runs,
     threads: worker.client.threads,
     records: openGatewayRecords(stage.server.dataDir),
+    artefacts: worker.artefacts,
     workerPolls: () => workerPolls(worker.temporal, 'gateway'),
     catalog: {
       agents: ['bench.clock', 'bench.crowd'].map((agent_id) => ({ agent_id, model_profile: 'clock', tools: [] })),

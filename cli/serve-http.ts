@@ -14,7 +14,7 @@ import { catalogOf } from './gateway-catalog.js';
 import type { GatewaySettings } from './gateway-settings.js';
 
 export interface HttpOptions {
-  connected: Pick<ConnectedClient, 'client' | 'temporal'>;
+  connected: Pick<ConnectedClient, 'client' | 'temporal' | 'artefacts'>;
   registry: Registry;
   /** Where it keeps its own records. */
   dataDir: string;
@@ -27,12 +27,13 @@ export interface HttpOptions {
 
 export async function serveHttp(options: HttpOptions): Promise<RunningGateway> {
   const { connected, registry, dataDir, settings, host, port, taskQueue, log } = options;
-  const { client, temporal } = connected;
+  const { client, temporal, artefacts } = connected;
   try {
     return await serveGateway({
       runs: client.runs,
       threads: client.threads,
       records: openGatewayRecords(dataDir),
+      artefacts,
       workerPolls: sharedWorkerPolls(temporal, taskQueue),
       catalog: catalogOf(registry),
       ...settings,

@@ -22,6 +22,11 @@ export const ERRORS = {
   unknown_agent: { retry: false, http_status: 404, advice: 'Use one of the agents that this worker has.' },
   unknown_profile: { retry: false, http_status: 404, advice: 'Use one of the model profiles of the configuration.' },
   unknown_run: { retry: false, http_status: 404, advice: 'Check the run id, the namespace and the retention.' },
+  unknown_artefact: {
+    retry: false,
+    http_status: 404,
+    advice: 'Use an id that an event of this run names, as your profile shows it.',
+  },
   unknown_thread: {
     retry: false,
     http_status: 404,

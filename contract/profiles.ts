@@ -144,7 +144,7 @@ export function resolveProfile(profile: string | StreamProfileInput): StreamProf
   throw new PerdureError('invalid_request', `the stream profile is invalid: ${issues.join('; ')}`);
 }
 
-function showingOf(profile: StreamProfile, kind: EventKind): z.infer<typeof Showing> {
+export function showingOf(profile: StreamProfile, kind: EventKind): z.infer<typeof Showing> {
   return Object.hasOwn(profile.kinds, kind) ? (profile.kinds[kind] ?? profile.default) : profile.default;
 }
 

@@ -32,6 +32,7 @@ export interface GatewayOptions {
   runs: Runs;
   threads: Threads;
   records: GatewayRecords;
+  artefacts: RouteTools['artefacts'];
   workerPolls(): Promise<boolean>;
   catalog: Catalog;
   auth: Auth;
@@ -55,6 +56,7 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
     runs,
     threads,
     records,
+    artefacts: options.artefacts,
     catalog,
     slots: createStreamSlots(limits.open_streams, metrics.streams),
     whenRevoked: (headers, cut) => watchCredential(() => authenticate(auth, headers, origins), limits.recheck_ms, cut),

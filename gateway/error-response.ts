@@ -17,6 +17,7 @@ const FOR_CALLERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unknown_message',
   'unknown_stored_agent',
   'agent_exists',
+  'unknown_artefact',
   'unknown_route',
   'unauthenticated',
   'forbidden',

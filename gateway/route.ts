@@ -1,6 +1,7 @@
 /** A route: one entry gives the router, the validation, the description and the probes of the tests. */
 import { z } from 'zod';
 import type { Runs, Threads } from '../client/index.js';
+import type { ArtefactStore } from '../contract/artefacts.js';
 import type { ErrorCode, ErrorIssue } from '../contract/errors.js';
 import { PerdureError } from '../contract/errors.js';
 import type { RunRecord } from '../client/index.js';
@@ -15,6 +16,7 @@ export interface RouteTools {
   runs: Runs;
   threads: Threads;
   records: GatewayRecords;
+  artefacts: Pick<ArtefactStore, 'info' | 'read'>;
   catalog: Catalog;
   slots: StreamSlots;
   /** Calls back once the credential of a request is good no more; until it is told to stop. */

@@ -72,6 +72,8 @@ export interface ToolOptions<Input extends z.ZodType, Output extends z.ZodType =
   reads?: readonly StateCell[];
   /** Calls of a run with the same key do not overlap. */
   concurrency_key?: (input: z.output<Input>) => string | undefined;
+  /** Called when a worker starts: one that cannot run the tool throws, and the worker does not start. */
+  prepare?(): Promise<void>;
   run(input: z.output<Input>, context: ToolContext): ToolReturn | Promise<ToolReturn>;
 }
 

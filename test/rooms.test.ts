@@ -44,7 +44,7 @@ interface Row {
   readonly selfImport?: true;
 }
 
-const upToWorker = ['contract', 'kit', 'providers', 'live', 'store', 'activities', 'client'];
+const upToWorker = ['contract', 'kit', 'providers', 'live', 'store', 'tools', 'activities', 'client'];
 
 const rooms: Readonly<Record<string, Row>> = {
   contract: { rooms: [], packages: ['zod'], replays: true },
@@ -54,6 +54,18 @@ const rooms: Readonly<Record<string, Row>> = {
   providers: { rooms: ['contract'], packages: ['openai', 'zod'] },
   live: { rooms: ['contract'], packages: ['@temporalio/client'] },
   store: { rooms: ['contract'], packages: ['@temporalio/common', '@temporalio/proto'] },
+  tools: {
+    rooms: ['contract', 'kit'],
+    packages: [
+      'zod',
+      'undici',
+      '@mozilla/readability',
+      'linkedom',
+      'minisearch',
+      'ipaddr.js',
+      '@modelcontextprotocol/sdk',
+    ],
+  },
   activities: {
     rooms: ['contract', 'kit', 'providers', 'live', 'store'],
     packages: ['zod', '@temporalio/activity', '@temporalio/common'],
@@ -83,7 +95,7 @@ const rooms: Readonly<Record<string, Row>> = {
       '@temporalio/worker',
     ],
   },
-  examples: { rooms: ['contract', 'kit', 'providers'], packages: 'any', selfImport: true },
+  examples: { rooms: ['contract', 'kit', 'providers', 'tools'], packages: 'any', selfImport: true },
   bench: { rooms: ['dialects', ...upToWorker, 'gateway', 'worker'], packages: 'any' },
   test: {
     rooms: ['dialects', 'workflows', ...upToWorker, 'client/http', 'gateway', 'worker', 'cli', 'examples', 'bench'],
@@ -118,6 +130,12 @@ const hostNames = [
 ];
 const hostModules = ['node:fs', 'node:timers/promises', 'node:child_process'];
 const notReplayable = ['WeakRef', 'FinalizationRegistry', 'Intl'];
+
+/** Packages that have nothing, or no types, at their root: a path within them. */
+const PATHS: Readonly<Record<string, string>> = {
+  tsx: 'tsx/esm/api',
+  '@modelcontextprotocol/sdk': '@modelcontextprotocol/sdk/client/index.js',
+};
 
 const root = join(import.meta.dirname, '..');
 const names = Object.keys(rooms);
@@ -374,8 +392,7 @@ function plantWhatNeedsTypes(): void {
 }
 
 function plantPackage(room: string, name: string): void {
-  // tsx has no types at its root; its programming interface is a path of its own.
-  const path = name === 'tsx' ? 'tsx/esm/api' : name;
+  const path = PATHS[name] ?? name;
   plant(packageCell(room, name), `import * as all from '${path}';\nexport const seen: string[] = Object.keys(all);\n`);
 }
 

@@ -15,6 +15,7 @@ import type { LiveChannel } from '../live/channel.js';
 import { createDataConverter } from '../store/external-storage.js';
 import { createFileArtefacts } from '../store/file-artefacts.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
+import { prepareTools } from './prepare-tools.js';
 import { registerSearchAttributes } from './search-attributes.js';
 import { createTail } from './tail.js';
 import { workflowBundlePath } from './workflow-bundle.js';
@@ -81,6 +82,7 @@ export interface RunningWorker extends ConnectedClient {
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { registry, report, namespace, taskQueue = TASK_QUEUE } = options;
+  await prepareTools(registry);
   const channel = createMemoryChannel();
   const connected = await connectClient(options, channel);
   const { temporal, artefacts } = connected;

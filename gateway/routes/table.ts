@@ -5,6 +5,7 @@ import { listAgents, listModelProfiles } from './catalog.js';
 import { answerClarification, cancelRun, decideApproval, submitToolResults } from './command-run.js';
 import { listRuns } from './list-runs.js';
 import { health, metrics, openapi, ready } from './probes.js';
+import { readArtefact } from './read-artefact.js';
 import { readRun, readSteps, readTranscript, readTree } from './read-run.js';
 import { startRun } from './start-run.js';
 import { streamEvents } from './stream-events.js';
@@ -17,6 +18,7 @@ export const ROUTES: readonly Route[] = [
   readTree,
   readTranscript,
   readSteps,
+  readArtefact,
   streamEvents,
   cancelRun,
   answerClarification,

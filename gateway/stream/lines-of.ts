@@ -14,6 +14,8 @@ export interface LinesOptions {
   request: StreamRequest;
   stream: RunStream;
   teller: Teller;
+  /** What the transport adds to an event before it is told. */
+  dress: (event: StreamEvent) => StreamEvent;
   frame: Frame;
   /** The cursor of a flattened stream, before its next event. */
   tree: (() => string) | undefined;
@@ -27,7 +29,7 @@ type Ending = StreamEnd extends infer End
     : never
   : never;
 
-export function linesOf({ runId, request, stream, teller, frame, tree, ended }: LinesOptions): BodySource {
+export function linesOf({ runId, request, stream, teller, dress, frame, tree, ended }: LinesOptions): BodySource {
   const lastWord = (ending: Ending, cursor = teller.position()) =>
     frame.aside({ perdure: 'end', ...ending, run_id: runId, cursor } as StreamEnd);
 
@@ -41,7 +43,7 @@ export function linesOf({ runId, request, stream, teller, frame, tree, ended }: 
         const what = `the stream of run ${runId} was cut here, and the run goes on`;
         throw new PerdureError('server_unreachable', what);
       }
-      const { lines, warnings, again } = teller.tell(event, before);
+      const { lines, warnings, again } = teller.tell(dress(event), before);
       const ending = event.run_id === runId ? endingOf(event) : undefined;
       const text = [...lines.map(frame.line), ...warnings.map(frame.aside)].join('');
       return ending === undefined ? { text, done: false } : { text: text + lastWord(ending, again()), done: true };

@@ -1,11 +1,13 @@
 /** A run, or a tree of runs, as a streaming response in a dialect. Refusals are thrown, before anything is sent. */
 import type { Runs } from '../../client/index.js';
 import { isPerdureError, PerdureError } from '../../contract/errors.js';
+import type { StreamEvent } from '../../contract/live-events.js';
 import { resolveProfile } from '../../contract/profiles.js';
 import type { ProfileName, StreamProfile, StreamProfileInput } from '../../contract/profiles.js';
 import { TAIL_SEQ_HEADER } from '../../contract/stream-lines.js';
 import type { Dialect } from '../../dialects/dialect.js';
 import { DIALECTS } from '../../dialects/index.js';
+import { addressFiles } from '../artefact-url.js';
 import { createFrame } from './frame.js';
 import { findStart } from './find-start.js';
 import { readLineCursor } from './line-cursor.js';
@@ -53,7 +55,10 @@ export async function streamRun(context: StreamContext, dialects: Dialects = DIA
   const tree = profile.children === 'flattened' ? () => stream.cursor() : undefined;
   const teller = createTeller({ runId, dialect, begin, point, states, tree });
   const frame = createFrame(request);
-  const source = linesOf({ runId, request, stream, teller, frame, tree, ended });
+  // Of the dialects it alone has a field for it that is not the log's own.
+  const dress =
+    dialect.name === 'event_contract' ? addressFiles(profile, query.get('profile')) : (event: StreamEvent) => event;
+  const source = linesOf({ runId, request, stream, teller, dress, frame, tree, ended });
   const body = createBody({
     source,
     heartbeat: frame.heartbeat,

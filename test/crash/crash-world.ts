@@ -11,6 +11,7 @@ import type { ConnectedClient, ServerOptions } from '../../worker/create-worker.
 import { startWorkerProcess } from '../support/worker-process.js';
 import type { WorkerProcess } from '../support/worker-process.js';
 import { collect, durable, until } from '../support/world.js';
+import type { ToolsetOptions } from '../tools/toolset-agents.js';
 
 /** For a machine that has other things to do as well. */
 const PATIENCE_MS = 90_000;
@@ -28,7 +29,7 @@ export interface Reader {
 
 export interface CrashWorld extends Pick<ConnectedClient, 'client' | 'temporal'> {
   readonly dataDir: string;
-  startWorker(runtime?: RuntimeOptions): Promise<WorkerProcess>;
+  startWorker(runtime?: RuntimeOptions, toolsets?: ToolsetOptions): Promise<WorkerProcess>;
   /** A client with feeds of its own. */
   connect(): Promise<PerdureClient>;
   /** Starts a run and a reader of it. */
@@ -63,8 +64,8 @@ export async function createCrashWorld(address: string): Promise<CrashWorld> {
     client,
     temporal,
     dataDir,
-    async startWorker(runtime = {}) {
-      const worker = await startWorkerProcess({ server, runtime });
+    async startWorker(runtime = {}, toolsets = undefined) {
+      const worker = await startWorkerProcess({ server, runtime, ...(toolsets === undefined ? {} : { toolsets }) });
       started.push(worker);
       return worker;
     },

@@ -42,7 +42,7 @@ export interface GatewayWorld extends RunningGateway {
 }
 
 export async function serveFor(
-  world: Pick<World, 'client' | 'temporal' | 'server'>,
+  world: Pick<World, 'client' | 'temporal' | 'server' | 'artefacts'>,
   auth: Auth,
   extra: Partial<GatewayOptions> & { stopGraceMs?: number } = {},
 ): Promise<GatewayWorld> {
@@ -51,6 +51,7 @@ export async function serveFor(
     runs: world.client.runs,
     threads: world.client.threads,
     records: openGatewayRecords(world.server.dataDir),
+    artefacts: world.artefacts,
     workerPolls: () => workerPolls(world.temporal, world.server.taskQueue),
     catalog: CATALOG,
     auth,

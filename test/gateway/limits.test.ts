@@ -250,6 +250,7 @@ describe('starting', () => {
     runs: world.client.runs,
     threads: world.client.threads,
     records: openGatewayRecords(world.server.dataDir),
+    artefacts: world.artefacts,
     workerPolls: () => Promise.resolve(true),
     catalog: CATALOG,
     log: createLog({ write: () => {} }),

@@ -9,11 +9,12 @@ import { CATALOG } from '../../gateway/gateway-world.js';
 const [argument] = process.argv.slice(2);
 if (argument === undefined) throw new Error('usage: gateway-main OPTIONS_AS_JSON');
 const { server, port } = JSON.parse(argument) as { server: ServerOptions; port: number };
-const { client } = await connectClient(server);
+const { client, artefacts } = await connectClient(server);
 const { url } = await serveGateway({
   runs: client.runs,
   threads: client.threads,
   records: openGatewayRecords(server.dataDir),
+  artefacts,
   workerPolls: () => Promise.resolve(true),
   catalog: CATALOG,
   auth: { kind: 'off' },
