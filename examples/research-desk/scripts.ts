@@ -59,7 +59,9 @@ export function supervisor(request: ModelRequest): Script {
 export function researcher(request: ModelRequest): Script {
   const topic = /topic: (.+)/.exec(questionOf(request))?.[1] ?? '';
   const url = urlIn(resultOf(request, 'web.search.perform_web_search'));
-  const page = Number(/page (\d+)/i.exec(resultOf(request, 'web.pages.search_web_page'))?.[1] ?? 1);
+  const page = Number(
+    /Page (\d+): ## Passengers by year/.exec(resultOf(request, 'web.pages.search_web_page'))?.[1] ?? 1,
+  );
   const rows = rowsIn(resultOf(request, 'web.pages.scroll_web_page'));
   const growth = /growth since 2020: (\S+)/.exec(resultOf(request, 'code.python.code_interpreter'))?.[1] ?? 'unknown';
   const figures = rows.map(([year, passengers]) => `${year} ${passengers}`).join(', ');
