@@ -28,7 +28,7 @@ export interface Reader {
 
 export interface CrashWorld extends Pick<ConnectedClient, 'client' | 'temporal'> {
   readonly dataDir: string;
-  startWorker(runtime?: RuntimeOptions): Promise<WorkerProcess>;
+  startWorker(runtime?: RuntimeOptions, more?: { code?: boolean }): Promise<WorkerProcess>;
   /** A client with feeds of its own. */
   connect(): Promise<PerdureClient>;
   /** Starts a run and a reader of it. */
@@ -63,8 +63,8 @@ export async function createCrashWorld(address: string): Promise<CrashWorld> {
     client,
     temporal,
     dataDir,
-    async startWorker(runtime = {}) {
-      const worker = await startWorkerProcess({ server, runtime });
+    async startWorker(runtime = {}, more = {}) {
+      const worker = await startWorkerProcess({ server, runtime, ...more });
       started.push(worker);
       return worker;
     },

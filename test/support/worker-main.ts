@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { defineAgent, defineConfig, defineTool } from '../../kit/index.js';
 import type { ConfigOptions } from '../../kit/index.js';
 import { createRegistry } from '../../kit/registry.js';
+import { codeInterpreter } from '../../tools/index.js';
 import { startWorker } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { testConfig } from './test-agents.js';
@@ -16,7 +17,7 @@ import type { WorkerProcessOptions } from './worker-process.js';
 
 const [argument] = process.argv.slice(2);
 if (argument === undefined) throw new Error('usage: worker-main OPTIONS_AS_JSON');
-const { server, runtime, trees = false } = JSON.parse(argument) as WorkerProcessOptions;
+const { server, runtime, trees = false, code = false } = JSON.parse(argument) as WorkerProcessOptions;
 
 /** For as long as its first attempt lives, it does nothing else: what stops it is the end of its worker. */
 const waitForEnd = async ({ attempt, signal }: { attempt: number; signal: AbortSignal }) => {
@@ -58,7 +59,16 @@ function withPatience(options: ConfigOptions): ConfigOptions {
   return { ...options, agents: [...options.agents, agent] };
 }
 
-const config = trees ? treeConfig(runtime, { tools: patient }) : withPatience(testConfig(runtime));
+function withCode(options: ConfigOptions): ConfigOptions {
+  const agent = defineAgent({ agent_id: 'test.coder', instructions: 'Follow the script.', tools: [codeInterpreter()] });
+  return { ...options, agents: [...options.agents, agent] };
+}
+
+const config = code
+  ? withCode(testConfig(runtime))
+  : trees
+    ? treeConfig(runtime, { tools: patient })
+    : withPatience(testConfig(runtime));
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 installRuntimeLog(report);
 const worker = await startWorker({

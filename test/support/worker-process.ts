@@ -14,6 +14,8 @@ export interface WorkerProcessOptions {
   runtime?: RuntimeOptions;
   /** The agents of `tree-agents.ts`. */
   trees?: boolean;
+  /** An agent with the code interpreter, `test.coder`, which needs a sandbox. */
+  code?: boolean;
 }
 
 export interface WorkerProcess {
