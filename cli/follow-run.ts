@@ -4,6 +4,7 @@ import { messageOf } from './command-error.js';
 import { EXIT } from './exit-codes.js';
 import { handlePauses } from './handle-pauses.js';
 import type { Interrupts } from './interrupts.js';
+import { keepFile } from './run-files.js';
 import type { RunSession } from './run-session.js';
 import type { ServerSettings } from './server-settings.js';
 import { watchForSilence } from './watch-for-silence.js';
@@ -20,6 +21,8 @@ export interface FollowOptions {
   interrupts: Interrupts;
   /** Somebody can type answers here. */
   interactive: boolean;
+  /** Where copies of its files go. */
+  saveFiles: string | undefined;
   /** With which another command finds the server. */
   flags: string;
 }
@@ -31,7 +34,7 @@ export interface Followed {
 }
 
 export async function followRun(options: FollowOptions): Promise<Followed> {
-  const { session, settings, runId, view, interrupts, interactive, flags } = options;
+  const { session, settings, runId, view, interrupts, interactive, saveFiles, flags } = options;
   const { runs } = session.client;
   const leaving = new AbortController();
   let broken: { error: unknown } | undefined;
@@ -62,6 +65,7 @@ export async function followRun(options: FollowOptions): Promise<Followed> {
       silence?.heard();
       view.event(event);
       pauses.event(event);
+      if (event.type === 'file_generated') view.note(await keepFile(session.files, event, saveFiles));
       if (event.type === 'step_started') steps = event.step_number;
       if (event.type === 'run_completed') {
         ended = true;

@@ -10,6 +10,8 @@ import type { Notices } from './notices.js';
 import { CommandError, messageOf } from './command-error.js';
 import type { FoundBy } from './repeat-flags.js';
 import type { RunsClient } from './run-commands.js';
+import { gatewayFiles, storedFiles } from './run-files.js';
+import type { RunFiles } from './run-files.js';
 import type { ServerSettings } from './server-settings.js';
 
 export interface RunSession {
@@ -18,6 +20,7 @@ export interface RunSession {
   temporal: Client | undefined;
   embedded: boolean;
   address: string;
+  files: RunFiles;
   /** Rejects when what we started ended by itself. */
   broken: Promise<never>;
   close(): Promise<void>;
@@ -32,7 +35,16 @@ export async function openSession(
   const gateway = gatewayClient(flags, process.env);
   if (gateway !== undefined) {
     const close = () => gateway.close();
-    return { client: gateway, temporal: undefined, embedded: false, address: '', broken: new Promise(() => {}), close };
+    const files = gatewayFiles(gateway);
+    return {
+      client: gateway,
+      temporal: undefined,
+      embedded: false,
+      address: '',
+      files,
+      broken: new Promise(() => {}),
+      close,
+    };
   }
   const existing = await findServer(settings, flags, notices);
   if (existing !== undefined) return existing;
@@ -56,7 +68,8 @@ export async function openSession(
   });
   notices.lasting(`started a Temporal server for this run, UI at ${server.uiAddress}`);
   const { address } = server;
-  return { client: worker.client, temporal: worker.temporal, embedded: true, address, broken, close: stop };
+  const files = storedFiles(worker.artefacts);
+  return { client: worker.client, temporal: worker.temporal, embedded: true, address, files, broken, close: stop };
 }
 
 /** Undefined where nobody named a server and the usual place has none. */
@@ -70,7 +83,8 @@ async function findServer(
   const cwd = process.cwd();
   try {
     const connected = await connect(settings, dataDirFor(cwd, findConfig(cwd, flags.config), flags.dataDir));
-    return { ...connected, embedded: false, address: connection.address, broken: new Promise(() => {}) };
+    const files = storedFiles(connected.artefacts);
+    return { ...connected, embedded: false, address: connection.address, files, broken: new Promise(() => {}) };
   } catch (error) {
     if (given !== undefined || error instanceof CommandError) throw error;
     notices.lasting(`what listens on ${connection.address} is no Temporal server (${messageOf(error)})`);

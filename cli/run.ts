@@ -25,6 +25,7 @@ export interface RunFlags extends FoundBy {
   modelProfile?: string;
   clientTools?: string;
   maxSteps?: number;
+  saveFiles?: string;
   debug?: boolean;
 }
 
@@ -49,7 +50,8 @@ export async function run(agentId: string, prompt: string, flags: RunFlags): Pro
     say = report = (line) => view.note(line);
     const interactive = !flags.json && prompt !== '-' && isLive(process.stdout) && process.stdin.isTTY;
     const found = repeatFlags(session.embedded ? { ...flags, address: session.address } : flags);
-    const following = { session, settings, runId, view, interrupts, interactive, flags: found };
+    const { saveFiles } = flags;
+    const following = { session, settings, runId, view, interrupts, interactive, saveFiles, flags: found };
     const { exitCode, detached } = await followRun(following);
     if (!detached) return exitCode;
     process.stderr.write(`${afterDetaching(session, runId, flags)}\n`);
