@@ -31,7 +31,7 @@ export interface ModelDependencies extends LiveDependencies {
 
 export async function callModel(dependencies: ModelDependencies, input: CallModelInput): Promise<CallModelResult> {
   const context = Context.current();
-  const { attempt } = context.info;
+  const attempt = attemptOf(context, input);
   const started = Date.now();
   const heartbeat = startHeartbeat(context);
   const live = openLiveLine(dependencies, context, input);
@@ -71,6 +71,11 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
     heartbeat.stop();
     await live.flush();
   }
+}
+
+/** Of the step: a conversation that was too long is tried again after it was compacted, as a further attempt. */
+export function attemptOf({ info }: Context, { attempts_before = 0 }: CallModelInput): number {
+  return attempts_before + info.attempt;
 }
 
 /** Ends with the stream, or as soon as the signal aborts: a vendor's SDK that ignores it is left behind. */

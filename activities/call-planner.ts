@@ -1,22 +1,23 @@
 /** A planner of the application's own: it gets the conversation and a model to call, and decides what to do next. */
 import { Context } from '@temporalio/activity';
 import type { CallModelInput, CallModelResult } from '../contract/activities.js';
-import type { ChatInvokeCompletion, ChatInvokeUsage } from '../contract/completion.js';
+import type { ChatInvokeCompletion } from '../contract/completion.js';
 import { PerdureError } from '../contract/errors.js';
 import type { AssistantMessage } from '../contract/messages.js';
 import { ASK_CLARIFICATION_TOOL } from '../contract/names.js';
 import { createAssembler } from '../providers/index.js';
-import { providerOf, readStream, toRequest } from './call-model.js';
+import { attemptOf, providerOf, readStream, toRequest } from './call-model.js';
 import type { ModelDependencies } from './call-model.js';
 import { isCancelRequested, startHeartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import { loadMedia } from './media.js';
 import { openPurse } from './planner-purse.js';
 import { createPartPublisher } from './publish-part.js';
+import { sumUsage } from './sum-usage.js';
 
 export async function callPlanner(dependencies: ModelDependencies, input: CallModelInput): Promise<CallModelResult> {
   const context = Context.current();
-  const { attempt } = context.info;
+  const attempt = attemptOf(context, input);
   const heartbeat = startHeartbeat(context);
   const live = openLiveLine(dependencies, context, input);
   const began = Date.now();
@@ -66,7 +67,13 @@ export async function callPlanner(dependencies: ModelDependencies, input: CallMo
         },
       },
     });
-    const usage = started === done.length ? sum(spec.model.model, done) : null;
+    const usage =
+      started === done.length
+        ? sumUsage(
+            spec.model.model,
+            done.map((completion) => completion.usage),
+          )
+        : null;
     const model_calls = started;
     if (signal.aborted && isCancelRequested(context)) {
       return {
@@ -120,18 +127,4 @@ interface DecisionFields {
   choices: string[];
   tool_calls: { tool: string; args: unknown }[];
   text: string;
-}
-
-/** Nothing where the model was not called; unknown where one call did not say. */
-function sum(model: string, completions: readonly ChatInvokeCompletion[]): ChatInvokeUsage | null {
-  const total: ChatInvokeUsage = { model, input_tokens: 0, output_tokens: 0, total_tokens: 0 };
-  for (const { usage } of completions) {
-    if (!usage) return null;
-    total.input_tokens += usage.input_tokens;
-    total.output_tokens += usage.output_tokens;
-    total.total_tokens += usage.total_tokens;
-    if (usage.input_cached_tokens)
-      total.input_cached_tokens = (total.input_cached_tokens ?? 0) + usage.input_cached_tokens;
-  }
-  return total;
 }

@@ -4,12 +4,14 @@
  */
 import type { Context } from '@temporalio/activity';
 import type { CollectedTurn, CollectTurnInput } from '../contract/activities.js';
-import type { DurableEvent } from '../contract/events.js';
+import type { DurableEvent, EventOf } from '../contract/events.js';
+import type { BaseMessage } from '../contract/messages.js';
 import { READ_LOG } from '../contract/names.js';
 import { readPages } from '../contract/pages.js';
 import type { PageRequest } from '../contract/pages.js';
 import type { LogPage } from '../contract/queries.js';
-import { endTurn, projectTurn } from '../contract/thread-projection.js';
+import { beginTurnMessages, endTurn, foldTurn, projectTurn } from '../contract/thread-projection.js';
+import { foldTranscript } from '../contract/transcript.js';
 
 export async function collectTurn(client: Context['client'], input: CollectTurnInput): Promise<CollectedTurn> {
   const { thread_id, run_id, lost, at } = input;
@@ -22,7 +24,29 @@ export async function collectTurn(client: Context['client'], input: CollectTurnI
     if (event.type === 'goal_failed') return [{ goal_id: event.goal_id, status: 'failed', at: event.at }];
     return [];
   });
-  return { messages: turn.messages, goals };
+  const compacted = events.findLast((event) => event.type === 'context_compacted');
+  return {
+    messages: turn.messages,
+    goals,
+    ...(compacted === undefined ? {} : { compacted: behindSummary(thread_id, events, compacted) }),
+  };
+}
+
+/** The log counts messages as the model reads them; the thread has them as its clients do. */
+function behindSummary(
+  threadId: string,
+  events: readonly DurableEvent[],
+  { summary, thread_messages, run_messages }: EventOf<'context_compacted'>,
+): NonNullable<CollectedTurn['compacted']> {
+  const turn = beginTurnMessages(threadId);
+  const transcript: BaseMessage[] = [];
+  for (const event of events) {
+    foldTranscript(transcript, event);
+    if (transcript.length > run_messages) break;
+    foldTurn(turn, event);
+  }
+  const whole = turn.messages.filter((message) => message.status !== 'generating');
+  return { summary, thread_messages, turn_messages: run_messages > 1 ? whole.length : 0 };
 }
 
 async function readLog(client: Context['client'], runId: string): Promise<DurableEvent[]> {

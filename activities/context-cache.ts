@@ -7,7 +7,7 @@
  * C3  Of a thread that was read before, only what is new is read.
  */
 import type { Context } from '@temporalio/activity';
-import type { CallModelInput } from '../contract/activities.js';
+import type { ContextInput } from '../contract/activities.js';
 import type { AgentSpec } from '../contract/agent-spec.js';
 import { digestOf, EMPTY_DIGEST, extendDigest } from '../contract/digest.js';
 import { PerdureError } from '../contract/errors.js';
@@ -27,7 +27,9 @@ export interface ContextCache {
   /** The worker that resolves a run most likely makes its first model call: then no query is needed. */
   prime(runId: string, spec: AgentSpec): void;
   /** All messages of the call, the new ones included. */
-  load(input: CallModelInput, context: Context): Promise<ModelContext>;
+  load(input: ContextInput, context: Context): Promise<ModelContext>;
+  /** From here on the run's conversation is this. */
+  replace(input: ContextInput, spec: AgentSpec, messages: BaseMessage[]): void;
 }
 
 interface Entry extends ModelContext {
@@ -56,16 +58,17 @@ export function createContextCache(maxRuns: number): ContextCache {
       keep(run_id, { spec: base.spec, spec_digest: input.spec_digest, messages, digest });
       return { spec: base.spec, messages };
     },
+    replace({ run, spec_digest }, spec, messages) {
+      keep(run.run_id, { spec, spec_digest, messages, digest: digestOfAll(messages) });
+    },
   };
 
-  async function fetchContext(
-    known: Entry | undefined,
-    input: CallModelInput,
-    context: Context,
-  ): Promise<ModelContext> {
+  async function fetchContext(known: Entry | undefined, input: ContextInput, context: Context): Promise<ModelContext> {
     const { thread } = input;
-    const before = thread === undefined ? [] : await threads.load(thread, context);
-    const isFirst = thread !== undefined && input.prefix.length === thread.length;
+    const behind = input.compacted?.thread_messages ?? 0;
+    const isBehind = thread === undefined || behind === thread.length;
+    const before = isBehind ? [] : (await threads.load(thread, context)).slice(behind);
+    const isFirst = thread !== undefined && input.compacted === undefined && input.prefix.length === thread.length;
     // Primed when the run was resolved: its own conversation begins now.
     if (isFirst && known?.spec_digest === input.spec_digest && input.prefix.digest === thread.digest)
       return { spec: known.spec, messages: before };
@@ -73,7 +76,7 @@ export function createContextCache(maxRuns: number): ContextCache {
   }
 }
 
-function matches(entry: Entry, input: CallModelInput): boolean {
+function matches(entry: Entry, input: ContextInput): boolean {
   return (
     entry.spec_digest === input.spec_digest &&
     entry.messages.length === input.prefix.length &&
@@ -81,33 +84,37 @@ function matches(entry: Entry, input: CallModelInput): boolean {
   );
 }
 
-async function fetchRun(input: CallModelInput, before: BaseMessage[], context: Context): Promise<ModelContext> {
+async function fetchRun(input: ContextInput, before: BaseMessage[], context: Context): Promise<ModelContext> {
   const execution = context.info.workflowExecution;
   const handle = context.client.workflow.getHandle(input.run.run_id, execution?.runId);
   const read = (request: PageRequest) => withRetries(() => handle.query<Page, [PageRequest]>(READ_CONTEXT, request));
   let spec: AgentSpec | undefined;
-  const messages = [...before];
-  let digest = input.thread?.digest ?? EMPTY_DIGEST;
+  const own: BaseMessage[] = [];
   for await (const { index, text } of readPages(read, 0, input.prefix.length - before.length + 1)) {
     if (index === 0) {
       if (digestOf(text) !== input.spec_digest) throw mismatch(input, 'the pinned agent');
       spec = JSON.parse(text) as AgentSpec;
-    } else {
-      messages.push(JSON.parse(text) as BaseMessage);
-      digest = extendDigest(digest, text);
-    }
+    } else own.push(JSON.parse(text) as BaseMessage);
   }
+  // A summary, which is the run's, stands before what is left of the thread.
+  const summary = input.compacted === undefined ? [] : own.splice(0, 1);
+  const messages = [...summary, ...before, ...own];
+  const digest = digestOfAll(messages);
   if (spec === undefined || messages.length !== input.prefix.length || digest !== input.prefix.digest) {
     throw mismatch(input, `its first ${input.prefix.length} messages`);
   }
   return { spec, messages };
 }
 
-function mismatch(input: CallModelInput, what: string): PerdureError {
+function mismatch(input: ContextInput, what: string): PerdureError {
   return new PerdureError(
     'context_mismatch',
     `run ${input.run.run_id}, ${input.step_id}: ${what} as read by query differ from what the workflow sent`,
   );
+}
+
+export function digestOfAll(messages: readonly BaseMessage[]): string {
+  return extendAll(EMPTY_DIGEST, messages);
 }
 
 function extendAll(digest: string, messages: readonly BaseMessage[]): string {

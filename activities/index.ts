@@ -12,10 +12,12 @@ import { callPlanner } from './call-planner.js';
 import { callTool } from './call-tool.js';
 import { toApplicationFailure } from './classify-failure.js';
 import { createContextCache } from './context-cache.js';
+import { compactContext } from './compact-context.js';
 import { collectTurn } from './collect-turn.js';
 import { finalizeChild } from './finalize-child.js';
 import { openThread } from './open-thread.js';
 import { resolveRun } from './resolve-run.js';
+import { titleThread } from './title-thread.js';
 import { toToolOutput } from './tool-output.js';
 
 export interface ActivityDependencies {
@@ -39,6 +41,10 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
       explained(`model call of ${input.step_id} of run`, input.run.run_id, () =>
         callModel({ ...dependencies, contexts }, input),
       ),
+    compactContext: (input) =>
+      explained(`compacting the conversation of ${input.step_id} of run`, input.run.run_id, () =>
+        compactContext({ ...dependencies, contexts }, input),
+      ),
     callTool: (input) =>
       explained(`${input.tool_id} (${input.tool_call_id}) of run`, input.run.run_id, () =>
         callTool(dependencies, input),
@@ -56,6 +62,8 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
     openThread: (input) => explained('opening thread', input.thread_id, async () => openThread(dependencies, input)),
     collectTurn: (input) =>
       explained('collecting turn', input.run_id, () => collectTurn(Context.current().client, input)),
+    titleThread: (input) =>
+      explained('a title for thread', input.thread_id, () => titleThread(dependencies.registry, input)),
     async confirmCancel({ run_id, workflow_run_id }) {
       await Context.current().client.workflow.getHandle(run_id, workflow_run_id).cancel();
     },

@@ -12,10 +12,12 @@ export function openThread(
   // A thread that could never answer is refused at once, not at its first turn.
   const { profile } = findAgent(registry, request.agent_id);
   findProfile(registry, request.model_profile ?? profile);
-  const { continue_as_new_after_events } = registry.runtime;
+  const { runtime, thread_title_profile: title_profile } = registry;
+  const { continue_as_new_after_events } = runtime;
   return {
     request,
     runtime: continue_as_new_after_events === undefined ? {} : { continue_as_new_after_events },
     search_attributes: [...searchAttributes],
+    ...(title_profile === undefined ? {} : { title_profile }),
   };
 }

@@ -86,6 +86,7 @@ function pinAgent(
       parameters: profile.parameters ?? {},
       ...(profile.price === undefined ? {} : { price: profile.price }),
       ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
+      ...(profile.context_tokens === undefined ? {} : { context_tokens: profile.context_tokens }),
     },
     // What the model is shown is what is enforced.
     tools: [...tools.filter((tool) => !isDenied(tool)), ...goals.tools],

@@ -8,6 +8,7 @@ import { Hono } from 'hono';
 import { streamText } from 'hono/streaming';
 import { workerPolls } from '../client/worker-polls.js';
 import { createLog } from '../gateway/log.js';
+import { openGatewayRecords } from '../store/gateway-records.js';
 import { serveGateway } from '../gateway/serve-gateway.js';
 import { defineAgent } from '../kit/index.js';
 import { agesOf, clockModel, ticks } from './clock-model.js';
@@ -49,6 +50,7 @@ export async function gatewayStream(): Promise<string> {
   const gateway = await serveGateway({
     runs: worker.client.runs,
     threads: worker.client.threads,
+    records: openGatewayRecords(stage.server.dataDir),
     artefacts: worker.artefacts,
     workerPolls: () => workerPolls(worker.temporal, 'gateway'),
     catalog: {

@@ -62,6 +62,7 @@ export async function dev(flags: DevFlags): Promise<number> {
   const gateway = await serveHttp({
     connected: worker,
     registry,
+    dataDir,
     settings: { auth, ...access },
     host: LOOPBACK,
     port: httpPort,

@@ -46,6 +46,7 @@ export async function gateway(flags: GatewayFlags): Promise<number> {
   const serving = await serveHttp({
     connected,
     registry,
+    dataDir,
     settings: { auth, ...settings },
     host: flags.host ?? process.env['PERDURE_HOST'] ?? HOST,
     port: flags.httpPort ?? HTTP_PORT,

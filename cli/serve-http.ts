@@ -5,6 +5,7 @@ import type { Logger } from '../gateway/log.js';
 import { serveGateway } from '../gateway/serve-gateway.js';
 import type { RunningGateway } from '../gateway/serve-gateway.js';
 import type { Registry } from '../kit/registry.js';
+import { openGatewayRecords } from '../store/gateway-records.js';
 import type { ConnectedClient } from '../worker/create-worker.js';
 import { choosePorts } from '../worker/server/ports.js';
 import { CommandError, messageOf } from './command-error.js';
@@ -15,6 +16,8 @@ import type { GatewaySettings } from './gateway-settings.js';
 export interface HttpOptions {
   connected: Pick<ConnectedClient, 'client' | 'temporal' | 'artefacts'>;
   registry: Registry;
+  /** Where it keeps its own records. */
+  dataDir: string;
   settings: GatewaySettings & { auth: Auth };
   host: string;
   port: number;
@@ -23,12 +26,13 @@ export interface HttpOptions {
 }
 
 export async function serveHttp(options: HttpOptions): Promise<RunningGateway> {
-  const { connected, registry, settings, host, port, taskQueue, log } = options;
+  const { connected, registry, dataDir, settings, host, port, taskQueue, log } = options;
   const { client, temporal, artefacts } = connected;
   try {
     return await serveGateway({
       runs: client.runs,
       threads: client.threads,
+      records: openGatewayRecords(dataDir),
       artefacts,
       workerPolls: sharedWorkerPolls(temporal, taskQueue),
       catalog: catalogOf(registry),

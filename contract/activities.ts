@@ -3,7 +3,8 @@
  * Shapes in history: fields may be added, never changed in meaning. Types only.
  */
 import type { AgentSpec } from './agent-spec.js';
-import type { ChatInvokeCompletion } from './completion.js';
+import type { Compacted } from './compaction.js';
+import type { ChatInvokeCompletion, ChatInvokeUsage } from './completion.js';
 import type { BaseMessage, ToolContent, ToolOutputRef } from './messages.js';
 import type { SearchAttributeName } from './names.js';
 import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './run.js';
@@ -37,6 +38,8 @@ export interface CallModelInput {
   new_messages: BaseMessage[];
   /** Of a turn: how much of the prefix is the thread's. */
   thread?: { thread_id: string; length: number; digest: string };
+  /** The prefix begins with a summary of these. */
+  compacted?: Compacted;
   /** Of the pinned spec, which the worker has or reads by query. */
   spec_digest: string;
   /** Said to the model after the conversation, this once: why it must finish. */
@@ -44,6 +47,36 @@ export interface CallModelInput {
   signal_live: boolean;
   /** Of a planner under limits: what all its model calls together may use. */
   allowance?: Allowance;
+  /** How many attempts the step has had before this call. */
+  attempts_before?: number;
+}
+
+/** Enough to know a run's conversation. */
+export type ContextInput = Pick<
+  CallModelInput,
+  'run' | 'step_id' | 'prefix' | 'new_messages' | 'thread' | 'compacted' | 'spec_digest'
+>;
+
+export interface CompactInput extends ContextInput {
+  /** The vendor refused it as too long, whatever our estimate is. */
+  refused?: boolean;
+}
+
+export interface CompactResult {
+  attempt: number;
+  duration_ms: number;
+  model_calls: number;
+  usage: ChatInvokeUsage | null;
+  /** Absent: there was nothing to compact. */
+  compacted?: Compacted & {
+    summary: string;
+    /** How many messages it took the place of, and their digest. */
+    messages: number;
+    digest: string;
+    /** Of the conversation as the model reads it now. */
+    prefix: { length: number; digest: string };
+    characters: { before: number; after: number };
+  };
 }
 
 export interface Allowance {
@@ -144,6 +177,16 @@ export interface OpenedThread {
   request: ThreadRequest;
   runtime: { continue_as_new_after_events?: number };
   search_attributes: SearchAttributeName[];
+  /** A model of this profile gives the thread its title; absent: the title is the first message. */
+  title_profile?: string;
+}
+
+export interface TitleInput {
+  thread_id: string;
+  profile: string;
+  /** The beginning of each. */
+  question: string;
+  answer: string;
 }
 
 export interface CollectTurnInput {
@@ -158,12 +201,16 @@ export interface CollectTurnInput {
 export interface CollectedTurn {
   messages: AgentMessage[];
   goals: { goal_id: string; status: 'achieved' | 'failed'; at: string }[];
+  /** The run's last summary: of so many messages of the conversation that it was given, and so many of its own above. */
+  compacted?: { summary: string; thread_messages: number; turn_messages: number };
 }
 
 // A type, not an interface: proxyActivities wants an index signature.
 export type RunActivities = {
   resolveRun(input: ResolveRunInput): Promise<ResolvedRun>;
   callModel(input: CallModelInput): Promise<CallModelResult>;
+  /** Replaces the oldest messages of the conversation, for the model, by a summary. */
+  compactContext(input: CompactInput): Promise<CompactResult>;
   callTool(input: CallToolInput): Promise<CallToolResult>;
   admitCalls(input: AdmitInput): Promise<Admission[]>;
   finalizeChild(input: FinalizeInput): Promise<FinalizeResult>;
@@ -179,4 +226,5 @@ export type ThreadActivities = {
   openThread(input: { thread_id: string; request: unknown }): Promise<OpenedThread>;
   /** Reads the run's log by query, so that its closed history may go with the retention. */
   collectTurn(input: CollectTurnInput): Promise<CollectedTurn>;
+  titleThread(input: TitleInput): Promise<string>;
 };

@@ -34,6 +34,8 @@ export const ModelSpec = z.object({
   price: Price.optional(),
   /** What one answer can be at most, for reservations. */
   max_output_tokens: z.number().int().positive().optional(),
+  /** The model's window: input and answer together. Absent: not known. */
+  context_tokens: z.number().int().positive().optional(),
 });
 export type ModelSpec = z.infer<typeof ModelSpec>;
 

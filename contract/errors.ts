@@ -47,6 +47,21 @@ export const ERRORS = {
     http_status: 403,
     advice: 'Fork it, and go on in the fork.',
   },
+  unknown_message: {
+    retry: false,
+    http_status: 404,
+    advice: 'Read the thread, and count its messages from 0.',
+  },
+  unknown_stored_agent: {
+    retry: false,
+    http_status: 404,
+    advice: 'Check the id or the name, and the org; a deleted agent does not come back.',
+  },
+  agent_exists: {
+    retry: false,
+    http_status: 409,
+    advice: 'Choose another name, or update the agent that has it.',
+  },
   unknown_route: { retry: false, http_status: 404, advice: 'See /openapi.json for what there is.' },
   unauthenticated: {
     retry: false,

@@ -94,6 +94,26 @@ export const AttemptRetracted = event('attempt_retracted', 'All that attempts up
   attempt: z.number().int(),
 });
 
+// context
+export const ContextCompacted = event(
+  'context_compacted',
+  'The oldest messages of the conversation are read as a summary from here on.',
+  {
+    summary: z.string(),
+    /** How many it took the place of, and the digest of these. */
+    messages: z.number().int(),
+    digest: z.string(),
+    /** How many of the conversation that the thread gave the run are behind it now, and how many of the run's own. */
+    thread_messages: z.number().int(),
+    run_messages: z.number().int(),
+    /** By our estimate it would not have fit, or the vendor said so. */
+    reason: z.enum(['window', 'refused']),
+    /** Of the conversation, by estimate. */
+    tokens_before: z.number().int(),
+    tokens_after: z.number().int(),
+  },
+);
+
 // tools
 export const ToolRequested = event('tool_requested', 'The model asks for a tool, in its own words.', {
   name: z.string(),
@@ -208,6 +228,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
   TextEnd,
   SummaryFinal,
   AttemptRetracted,
+  ContextCompacted,
   ToolRequested,
   ToolScheduled,
   ToolProgress,

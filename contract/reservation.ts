@@ -1,19 +1,37 @@
 /** What a model call may use at most, by estimate, and what it costs. No zod: workflows import it. */
-import type { Price } from './agent-spec.js';
+import type { AgentSpec, ModelSpec, Price } from './agent-spec.js';
 
 export interface Reservation {
   tokens: number;
   cost_usd: number;
 }
 
-const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
+export const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
 const CHARACTERS_PER_TOKEN = 4;
+/** What a synthesis pass is told on top. */
+const DIRECTIVE_CHARACTERS = 400;
+
+export function estimateTokens(characters: number): number {
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
+}
+
+/** What is in every model call beside the messages. */
+export function fixedCharacters(spec: AgentSpec | undefined): number {
+  return (spec?.instructions.length ?? 0) + JSON.stringify(spec?.tools ?? []).length + DIRECTIVE_CHARACTERS;
+}
+
+/** How many characters of messages leave room for an answer in the model's window; undefined where that is not known. */
+export function roomForMessages(spec: AgentSpec): number | undefined {
+  const { context_tokens, max_output_tokens = DEFAULT_MAX_OUTPUT_TOKENS }: ModelSpec = spec.model;
+  if (context_tokens === undefined) return undefined;
+  return (context_tokens - max_output_tokens) * CHARACTERS_PER_TOKEN - fixedCharacters(spec);
+}
 
 export function reservationOf(
   model: { max_output_tokens?: number | undefined; price?: Price | undefined } | undefined,
   characters: number,
 ): Reservation {
-  const input = Math.ceil(characters / CHARACTERS_PER_TOKEN);
+  const input = estimateTokens(characters);
   const output = model?.max_output_tokens ?? DEFAULT_MAX_OUTPUT_TOKENS;
   return { tokens: input + output, cost_usd: costOf(model?.price, input, output) };
 }

@@ -4,6 +4,7 @@
  */
 import type { AwaitKind } from './awaits.js';
 import { oversizedContext } from './client-context.js';
+import type { ThreadCompaction } from './compaction.js';
 import type { Page } from './pages.js';
 import { isMark } from './request-mark.js';
 import type { RequestMark, UnseenRequest } from './request-mark.js';
@@ -98,6 +99,7 @@ export interface ThreadHeader extends ThreadFields {
 export interface ThreadSettings {
   system_prompt?: string;
   analysis_scope?: Record<string, unknown>;
+  compaction?: ThreadCompaction;
 }
 
 /** `read_thread`: pages of messages, each with the header. */

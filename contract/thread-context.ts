@@ -2,16 +2,21 @@
  * What a model reads of a thread: its messages as a transcript, with the length and the digest that a turn's run is
  * given in the place of the conversation. No zod here.
  *
- * X1  It only grows: a turn's prefix stays the same however long the thread becomes.
+ * X1  It only grows, until its oldest part goes behind a summary, between two turns: a turn's prefix stays the same
+ *     for as long as the turn goes on.
  * X2  Every tool call has its result: vendors refuse a conversation with an open one. A call whose result never came
  *     (the run was killed, or the thread was forked there) is closed when somebody speaks next.
  */
+import { summaryMessage } from './compaction.js';
+import type { ThreadCompaction } from './compaction.js';
 import { EMPTY_DIGEST, extendDigest } from './digest.js';
 import type { BaseMessage, ToolCall, ToolContent, ToolOutputRef } from './messages.js';
 import type { AgentMessage, AgentToolResultContent, AgentToolUseContent } from './thread-records.js';
 
 export interface ThreadContext {
   readonly messages: BaseMessage[];
+  /** For each of them, the message of the record that it comes from. */
+  readonly origins: number[];
   digest: string;
   /** Of all messages as JSON: for estimates of what a model call will cost. */
   characters: number;
@@ -22,20 +27,24 @@ export interface ThreadContext {
 const LOST = 'unavailable: The result of this call was lost; the call may or may not have taken effect.';
 
 export function emptyContext(): ThreadContext {
-  return { messages: [], digest: EMPTY_DIGEST, characters: 0, open: new Map() };
+  return { messages: [], origins: [], digest: EMPTY_DIGEST, characters: 0, open: new Map() };
 }
 
-export function contextOf(messages: readonly AgentMessage[]): ThreadContext {
+export function contextOf(messages: readonly AgentMessage[], compaction?: ThreadCompaction): ThreadContext {
   const context = emptyContext();
-  messages.forEach((message, index) => foldContext(context, message, index));
+  const { summary, from = 0, also } = compaction ?? {};
+  if (summary !== undefined) add(context, summaryMessage(summary), -1);
+  messages.forEach((message, index) => {
+    if (index >= from || index === also) foldContext(context, message, index);
+  });
   return context;
 }
 
 export function foldContext(context: ThreadContext, message: AgentMessage, index: number): void {
-  if (message.role !== 'roboto') closeOpenCalls(context);
+  if (message.role !== 'roboto') closeOpenCalls(context, index);
   const text = message.content.flatMap((block) => (block.content_type === 'text' ? [block.text] : [])).join('');
   if (message.role === 'user') {
-    add(context, { role: 'user', content: text });
+    add(context, { role: 'user', content: text }, index);
     return;
   }
   if (message.role === 'assistant') {
@@ -43,32 +52,29 @@ export function foldContext(context: ThreadContext, message: AgentMessage, index
     for (const call of calls) context.open.set(call.id, call.function.name);
     // A turn that failed before the first word said nothing.
     if (text === '' && calls.length === 0) return;
-    add(context, {
-      role: 'assistant',
-      content: text === '' ? null : text,
-      ...(calls.length === 0 ? {} : { tool_calls: calls }),
-      meta: { step_id: `message_${index}` },
-    });
+    const said = { content: text === '' ? null : text, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
+    add(context, { role: 'assistant', ...said, meta: { step_id: `message_${index}` } }, index);
     return;
   }
   for (const block of message.content) {
     if (block.content_type !== 'tool_result') continue;
     context.open.delete(block.tool_use_id);
-    add(context, toResult(block));
+    add(context, toResult(block), index);
   }
 }
 
-/** Before somebody speaks. */
-export function closeOpenCalls(context: ThreadContext): void {
+/** Before somebody speaks, in the message of that index. */
+export function closeOpenCalls(context: ThreadContext, index: number): void {
   for (const [tool_call_id, tool_name] of context.open) {
-    add(context, { role: 'tool', tool_call_id, tool_name, content: LOST, is_error: true });
+    add(context, { role: 'tool', tool_call_id, tool_name, content: LOST, is_error: true }, index);
   }
   context.open.clear();
 }
 
-function add(context: ThreadContext, message: BaseMessage): void {
+function add(context: ThreadContext, message: BaseMessage, origin: number): void {
   const text = JSON.stringify(message);
   context.messages.push(message);
+  context.origins.push(origin);
   context.digest = extendDigest(context.digest, text);
   context.characters += text.length;
 }

@@ -62,6 +62,14 @@ export const ThreadRequest = z.strictObject({
       thread_id: z.string(),
       message_sequence_num: z.number().int().nonnegative(),
       messages: z.array(AgentMessage.extend({ content: z.array(AgentContent) })),
+      /** Of which the oldest are read as this. */
+      compaction: z
+        .strictObject({
+          summary: z.string(),
+          from: z.number().int().nonnegative(),
+          also: z.number().int().nonnegative().optional(),
+        })
+        .optional(),
     })
     .optional(),
 });

@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import type { Runs, Threads } from '../client/index.js';
 import { PerdureError } from '../contract/errors.js';
+import type { GatewayRecords } from '../store/gateway-records.js';
 import { authenticate } from './auth/authenticate.js';
 import type { Auth } from './auth/authenticate.js';
 import { watchCredential } from './auth/watch-credential.js';
@@ -30,6 +31,7 @@ import type { Catalog } from './shapes/catalog.js';
 export interface GatewayOptions {
   runs: Runs;
   threads: Threads;
+  records: GatewayRecords;
   artefacts: RouteTools['artefacts'];
   workerPolls(): Promise<boolean>;
   catalog: Catalog;
@@ -44,7 +46,7 @@ export interface GatewayOptions {
 }
 
 export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
-  const { runs, threads, catalog, auth, log, origins = [], now = Date.now } = options;
+  const { runs, threads, records, catalog, auth, log, origins = [], now = Date.now } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const metrics = createMetrics();
   const spend = createRateLimit(limits, now);
@@ -53,6 +55,7 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
   const tools: RouteTools = {
     runs,
     threads,
+    records,
     artefacts: options.artefacts,
     catalog,
     slots: createStreamSlots(limits.open_streams, metrics.streams),
@@ -81,7 +84,8 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
     const body = takesBody(route) ? await readBody(request, limits.body_bytes) : undefined;
     const named = await checkNamed(route, principal, context);
     const search = new URL(request.url).searchParams;
-    return route.answer({ tools, principal, request, search, body, ...named });
+    const params = context.req.param();
+    return route.answer({ tools, principal, request, params, search, body, ...named });
   }
 
   async function checkNamed(route: Route, principal: Principal, context: Context<GatewayEnv>): Promise<Named> {

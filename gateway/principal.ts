@@ -26,6 +26,11 @@ export function principalKey(principal: Principal): string {
   return principal.kind === 'local' ? 'local' : JSON.stringify([principal.org_id, principal.user_id]);
 }
 
+/** For records that say whose they are; empty where there is nobody. */
+export function userOf(principal: Principal): string {
+  return principal.kind === 'local' ? '' : principal.user_id;
+}
+
 /** All of one run's own log, with links to its children. */
 const EVERYTHING: StreamProfileInput = { kinds: {}, default: 'include', children: 'linked' };
 

@@ -5,6 +5,7 @@ import type { ArtefactStore } from '../contract/artefacts.js';
 import type { ErrorCode, ErrorIssue } from '../contract/errors.js';
 import { PerdureError } from '../contract/errors.js';
 import type { RunRecord } from '../client/index.js';
+import type { GatewayRecords } from '../store/gateway-records.js';
 import type { StreamSlots } from './limits/stream-slots.js';
 import type { NamedThread } from './own-thread.js';
 import type { Principal } from './principal.js';
@@ -14,6 +15,7 @@ import type { Catalog } from './shapes/catalog.js';
 export interface RouteTools {
   runs: Runs;
   threads: Threads;
+  records: GatewayRecords;
   artefacts: Pick<ArtefactStore, 'info' | 'read'>;
   catalog: Catalog;
   slots: StreamSlots;
@@ -63,6 +65,8 @@ interface CallFacts {
   tools: RouteTools;
   principal: Principal;
   request: Request;
+  /** Of the path, decoded. */
+  params: Readonly<Record<string, string>>;
   /** All query parameters, as they came. */
   search: URLSearchParams;
 }
@@ -160,8 +164,8 @@ function checkedCall<Query extends z.ZodObject, Body extends z.ZodType>(
 ): Call<z.output<Query>, z.output<Body>> {
   return {
     ...call,
-    query: check(query ?? NoQuery, parameters(call.search), 'query') as z.output<Query>,
-    body: check(body ?? z.unknown(), call.body, 'body') as z.output<Body>,
+    query: checkShape(query ?? NoQuery, parameters(call.search), 'query') as z.output<Query>,
+    body: checkShape(body ?? z.unknown(), call.body, 'body') as z.output<Body>,
   };
 }
 
@@ -176,7 +180,8 @@ function parameters(search: URLSearchParams): Record<string, unknown> {
   );
 }
 
-function check(schema: z.ZodType, value: unknown, what: string): unknown {
+/** The value as the schema has it; what does not fit is refused field by field. */
+export function checkShape<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.flatMap((issue) => issuesOf(issue, what));

@@ -16,6 +16,8 @@ export interface ModelProfile {
   price?: Price;
   /** The largest answer, for reservations; 4,096 by default. Sent to the vendor only where `parameters` has it too. */
   max_output_tokens?: number;
+  /** The model's window, input and answer together: a conversation that would exceed it is compacted before the call. */
+  context_tokens?: number;
 }
 
 /** How patient the runtime is. Durations: milliseconds or like "30s". */
@@ -53,12 +55,18 @@ export interface GoalType {
   result?: z.ZodObject;
 }
 
+export interface ThreadOptions {
+  /** By default the first message; or a model of that profile writes it after the first answer. */
+  title?: 'first_message' | { profile: string };
+}
+
 export interface ConfigOptions {
   agents: Agent[];
   models: Record<string, ModelProfile>;
   runtime?: RuntimeOptions;
   /** By the type's name, in [a-z0-9_]. */
   goals?: Record<string, GoalType>;
+  threads?: ThreadOptions;
 }
 
 export interface Config {

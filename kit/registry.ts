@@ -9,6 +9,7 @@ import { PerdureError } from '../contract/errors.js';
 import { AGENT_ID_PATTERN, TOOL_ID_PATTERN } from '../contract/ids.js';
 import { RunLimits } from '../contract/limits.js';
 import type { Policy } from '../contract/policy.js';
+import { DEFAULT_MAX_OUTPUT_TOKENS } from '../contract/reservation.js';
 import type { ToolSpec } from '../contract/tools.js';
 import type { Agent, AgentOptions } from './define-agent.js';
 import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
@@ -39,6 +40,8 @@ export interface Registry {
   runtime: RuntimeSpec;
   context_cache_runs: number;
   goals: ReadonlyMap<string, RegisteredGoal>;
+  /** Undefined: a thread's title is its first message. */
+  thread_title_profile: string | undefined;
 }
 
 const DEFAULT_LIMITS = { max_steps: 50, max_consecutive_failed_tool_calls: 5 };
@@ -56,6 +59,12 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
   for (const [name, profile] of models) {
     if (typeof profile.provider?.stream !== 'function') note(`models.${name}.provider`, 'is no model provider');
     if (!profile.model) note(`models.${name}.model`, 'is missing');
+    const { context_tokens, max_output_tokens = DEFAULT_MAX_OUTPUT_TOKENS } = profile;
+    if (context_tokens !== undefined && !(isCount(context_tokens) && context_tokens > max_output_tokens))
+      note(
+        `models.${name}.context_tokens`,
+        `${context_tokens} leaves no room beside an answer of ${max_output_tokens}`,
+      );
   }
   const defaultProfile = defaults[0] ?? [...models.keys()][0] ?? '';
 
@@ -101,6 +110,13 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
   }
   if (!options.agents?.length) note('agents', 'is empty: define at least one with defineAgent()');
 
+  const { title = 'first_message' } = options.threads ?? {};
+  const thread_title_profile = title === 'first_message' ? undefined : title.profile;
+  if (thread_title_profile !== undefined && !models.has(thread_title_profile))
+    note(
+      'threads.title.profile',
+      `"${thread_title_profile}" is no model profile; there are: ${[...models.keys()].join(', ')}`,
+    );
   const goals = registerGoals(options.goals ?? {}, note);
   const runtime = runtimeSpec(options.runtime ?? {}, note);
   const context_cache_runs = options.runtime?.context_cache_runs ?? 200;
@@ -111,7 +127,7 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
       `${problems.length} mistake(s) in the configuration:\n  ${problems.join('\n  ')}\n`,
     );
   }
-  return { agents, tools, models, runtime, context_cache_runs, goals };
+  return { agents, tools, models, runtime, context_cache_runs, goals, thread_title_profile };
 }
 
 /** Those that are listed, and those that they use as tools: these need no entry of their own. */

@@ -9,6 +9,8 @@ import { ApiKeyFile } from '../contract/api-key.js';
 import type { ApiKeyRecord } from '../contract/api-key.js';
 import { PerdureError } from '../contract/errors.js';
 import { writeWhole } from './file-artefacts.js';
+import { undefinedIfMissing } from './if-missing.js';
+import { parseRecords } from './parse-records.js';
 
 const KEY_PATTERN = /^perdure_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;
 const LOCK_ATTEMPTS = 50;
@@ -28,11 +30,12 @@ export function createApiKeys(path: string): ApiKeys {
   let read: { mark: string; keys: ApiKeyRecord[] } | undefined;
 
   async function current(): Promise<ApiKeyRecord[]> {
-    const found = await stat(path).catch(missing);
+    const found = await stat(path).catch(undefinedIfMissing);
     if (found === undefined) return [];
     // It is replaced and never edited, so that a new content has a new inode.
     const mark = `${found.ino}:${found.mtimeMs}:${found.size}`;
-    if (read?.mark !== mark) read = { mark, keys: parse(await readFile(path, 'utf8'), path) };
+    if (read?.mark !== mark)
+      read = { mark, keys: parseRecords(ApiKeyFile, await readFile(path, 'utf8'), `the API keys in ${path}`).keys };
     return read.keys;
   }
 
@@ -74,21 +77,6 @@ function hashOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
-function parse(text: string, path: string): ApiKeyRecord[] {
-  const problem = (what: string) =>
-    new PerdureError('invalid_config', `the API keys in ${path} cannot be read: ${what}`);
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    // The parser's own message would quote the file.
-    throw problem('the file is no JSON');
-  }
-  const parsed = ApiKeyFile.safeParse(content);
-  if (parsed.success) return parsed.data.keys;
-  throw problem(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
-}
-
 /** Two commands at once must not lose each other's change. */
 async function lock(path: string): Promise<() => Promise<void>> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -108,9 +96,4 @@ async function lock(path: string): Promise<() => Promise<void>> {
       await new Promise((resolve) => setTimeout(resolve, LOCK_WAIT_MS));
     }
   }
-}
-
-function missing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT') return undefined;
-  throw error;
 }

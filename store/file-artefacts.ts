@@ -7,13 +7,14 @@ import { mkdir, open, readFile, rename, stat, writeFile } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import type { ArtefactInfo, ArtefactStore } from '../contract/artefacts.js';
 import { PerdureError } from '../contract/errors.js';
+import { undefinedIfMissing } from './if-missing.js';
 
 const ID_PATTERN = /^sha256_[0-9a-f]{64}$/;
 
 export function createFileArtefacts(folder: string): ArtefactStore {
   async function infoOf(id: string): Promise<ArtefactInfo | undefined> {
     if (!ID_PATTERN.test(id)) return undefined;
-    const text = await readFile(`${pathOf(folder, id)}.json`, 'utf8').catch(missing);
+    const text = await readFile(`${pathOf(folder, id)}.json`, 'utf8').catch(undefinedIfMissing);
     return text === undefined ? undefined : (JSON.parse(text) as ArtefactInfo);
   }
 
@@ -61,10 +62,5 @@ export async function writeWhole(path: string, bytes: Uint8Array): Promise<void>
 }
 
 export async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(missing)) !== undefined;
-}
-
-function missing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT') return undefined;
-  throw error;
+  return (await stat(path).catch(undefinedIfMissing)) !== undefined;
 }

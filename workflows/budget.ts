@@ -10,7 +10,7 @@
  */
 import type { Allowance, ModelPass } from '../contract/activities.js';
 import type { Limits } from '../contract/limits.js';
-import { reservationOf } from '../contract/reservation.js';
+import { fixedCharacters, reservationOf } from '../contract/reservation.js';
 import type { Reservation } from '../contract/reservation.js';
 import type { RunUsage } from '../contract/run.js';
 import { addUsage, NO_USAGE } from '../contract/snapshot.js';
@@ -22,9 +22,6 @@ export interface Tree {
   /** What ended children spent, with all below them. */
   settled: RunUsage;
 }
-
-/** What a synthesis pass is told on top. */
-const DIRECTIVE_CHARACTERS = 400;
 
 type Countable = 'max_tool_calls' | 'max_steps' | 'max_tokens' | 'max_cost_usd' | 'max_children';
 const COUNTABLE: readonly Countable[] = ['max_tool_calls', 'max_steps', 'max_tokens', 'max_cost_usd', 'max_children'];
@@ -70,9 +67,9 @@ function left(run: Run, name: Countable): number | undefined {
 /** What a model call with the first `length` messages can use at most, by estimate. */
 export function reservation(run: Run, length = run.log.transcript.length): Reservation {
   const spec = run.pinned?.spec;
-  const fixed = (spec?.instructions.length ?? 0) + JSON.stringify(spec?.tools ?? []).length;
-  const said = run.log.transcript.slice(0, length).reduce((sum, message) => sum + JSON.stringify(message).length, 0);
-  return reservationOf(spec?.model, fixed + (run.turn?.characters ?? 0) + said + DIRECTIVE_CHARACTERS);
+  const { characters, own } = run.compacted ?? { characters: run.turn?.characters ?? 0, own: 0 };
+  const said = run.log.transcript.slice(own, length).reduce((sum, message) => sum + JSON.stringify(message).length, 0);
+  return reservationOf(spec?.model, fixedCharacters(spec) + characters + said);
 }
 
 /** A limit on tokens or cost that is set, what is left of it, and what one call reserves of it. */
@@ -115,6 +112,13 @@ export function affordableAttempts(run: Run, pass: ModelPass, most: number, allo
     return Math.floor((pass === 'planning' ? free - each : free) / attempt);
   });
   return Math.max(1, Math.min(most, ...fits));
+}
+
+/** How often the conversation may be compacted at most, beside the call that it is for and what is held back. */
+export function affordableCompactions(run: Run, pass: ModelPass, most: number): number {
+  const calls = pass === 'planning' ? 2 : 1;
+  const fits = bounds(run).map(({ free, each }) => (each === 0 ? most : Math.floor(free / each - calls)));
+  return Math.max(0, Math.min(most, ...fits));
 }
 
 /** Before a planning call: it must fit, and the synthesis pass after it too. */

@@ -20,6 +20,7 @@ import {
   SNAPSHOT,
   SUBMIT_TOOL_RESULTS,
 } from '../contract/names.js';
+import { ownMessages } from '../contract/compaction.js';
 import { makePage } from '../contract/pages.js';
 import type { Page, PageRequest } from '../contract/pages.js';
 import type { CancelRequest, LogPage, LogPageRequest } from '../contract/queries.js';
@@ -28,6 +29,7 @@ import { projectSnapshot } from '../contract/snapshot.js';
 import type { RunSnapshot } from '../contract/snapshot.js';
 import { accept, refusal } from './awaits.js';
 import { noteChildAwait } from './child-awaits.js';
+import { lastCompaction } from './compact-context.js';
 import type { Run } from './run-state.js';
 import { interrupt } from './settle.js';
 
@@ -135,10 +137,10 @@ export function requestCancel(run: Run, cancellation: Cancellation): boolean {
 }
 
 function readContext(run: Run, request: PageRequest): Page {
-  const { transcript } = run.log;
+  const messages = ownMessages(run.log.transcript, lastCompaction(run));
   return makePage(
-    transcript.length + 1,
-    (index) => JSON.stringify(index === 0 ? (run.pinned?.spec ?? null) : transcript[index - 1]),
+    messages.length + 1,
+    (index) => JSON.stringify(index === 0 ? (run.pinned?.spec ?? null) : messages[index - 1]),
     request,
   );
 }

@@ -1,16 +1,21 @@
 /** One model call and what it adds to the log. */
-import { ActivityCancellationType, ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
-import type { CallModelInput, CallModelResult, ModelPass, RunActivities } from '../contract/activities.js';
+import { ActivityCancellationType, patched, proxyActivities } from '@temporalio/workflow';
+import type {
+  CallModelInput,
+  CallModelResult,
+  ContextInput,
+  ModelPass,
+  RunActivities,
+} from '../contract/activities.js';
 import { extendDigest } from '../contract/digest.js';
-import { isErrorCode } from '../contract/errors.js';
-import type { ErrorCode } from '../contract/errors.js';
 import { stepId, toolCallId, blockId } from '../contract/ids.js';
 import type { AssistantMessage, ToolCall } from '../contract/messages.js';
 import type { Failure } from '../contract/run.js';
-import { costOf } from '../contract/reservation.js';
 import type { Reservation } from '../contract/reservation.js';
-import { addUsage, NO_USAGE } from '../contract/snapshot.js';
 import { affordableAttempts, plannerAllowance, reservation } from './budget.js';
+import { compactContext, isTooLong } from './compact-context.js';
+import { COMPACT_REFUSED } from './patches.js';
+import { chargeLost, recordUsage } from './record-usage.js';
 import { failure, failureOf } from './run-failure.js';
 import { summary } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
@@ -57,6 +62,22 @@ export async function callModel(
   pass: ModelPass,
   directive?: string,
 ): Promise<Decision> {
+  const isLong = isTooLong(run);
+  const compacted = isLong ? await compactContext(run, pass, contextOf(run, pinned, step), 'window') : 'unchanged';
+  if (compacted === 'interrupted') return { kind: 'interrupted' };
+  return ask(run, pinned, step, { pass, directive, before: 0, mayCompact: !isLong });
+}
+
+interface Asking {
+  pass: ModelPass;
+  directive: string | undefined;
+  /** Attempts that the step has had already. */
+  before: number;
+  mayCompact: boolean;
+}
+
+async function ask(run: Run, pinned: Pinned, step: Step, asking: Asking): Promise<Decision> {
+  const { pass, directive, before, mayCompact } = asking;
   const { spec } = pinned;
   const { model, runtime } = spec;
   const planned = spec.planner === true && pass === 'planning';
@@ -69,54 +90,74 @@ export async function callModel(
     retry: { maximumAttempts: most, initialInterval: 500, maximumInterval: 30_000 },
     summary: summary(`${model.provider} ${model.model}, step ${step.number}, ${pass}`),
   });
-  const input = nextInput(run, pinned, step, pass, directive);
+  const context = contextOf(run, pinned, step);
+  run.sent = sentWith(context, run.log.transcript.length);
+  const input: CallModelInput = {
+    ...context,
+    pass,
+    ...(directive === undefined ? {} : { directive }),
+    ...(before === 0 ? {} : { attempts_before: before }),
+    signal_live: runtime.signal_live,
+  };
   const { length } = run.log.transcript;
   const reserved = () => ({ ...reservation(run, length), ...allowance });
   const call = planned ? callPlanner : byModel;
   const settled = await settle(run, () => call(stop === undefined ? input : { ...input, allowance }));
 
-  if (settled.state === 'done') return commit(run, step, pass, settled.value, reserved);
-  const attempts = attemptsOf(settled, most);
-  charge(run, reserved, wasRefused(settled) ? attempts - 1 : attempts);
+  if (settled.state === 'done') return commit(run, step, pass, settled.value, before, reserved);
+  const attempts = before + chargeLost(run, settled, most, reserved);
+  const isStopped = settled.state === 'abandoned' || run.cancellation !== undefined || run.deadline_passed;
+  const why = settled.state === 'failed' ? failureOf(settled.error) : undefined;
+  if (!isStopped && mayCompact && why?.code === 'model_context_exceeded' && patched(COMPACT_REFUSED)) {
+    const compacted = await compactContext(run, pass, contextOf(run, pinned, step), 'refused');
+    if (compacted === 'compacted') return ask(run, pinned, step, { ...asking, before: attempts, mayCompact: false });
+  }
   // Whatever the lost attempts showed is void: a reader may hold text that no closing event will ever claim.
   run.log.append({
     type: 'attempt_retracted',
     step_id: step.id,
     attempt: attempts,
   });
-  if (settled.state === 'abandoned' || run.cancellation !== undefined || run.deadline_passed)
-    return { kind: 'interrupted' };
-  const why = failureOf(settled.error);
+  if (why === undefined || run.cancellation !== undefined || run.deadline_passed) return { kind: 'interrupted' };
   if (stop !== undefined && why.code === 'budget_exhausted') return { kind: 'stopped', stop };
   return { kind: 'failed', failure: why };
 }
 
 /** Only what is new since the last model call, so that history grows with the conversation and not with its square. */
-function nextInput(run: Run, pinned: Pinned, step: Step, pass: ModelPass, directive?: string): CallModelInput {
-  const prefix = run.sent;
+function contextOf(run: Run, pinned: Pinned, step: Step): ContextInput {
   const { turn } = run;
   const { thread_id } = run.handle;
-  const fresh = run.log.transcript.slice(prefix.length - (turn?.length ?? 0));
-  run.sent = {
-    length: prefix.length + fresh.length,
-    digest: fresh.reduce((digest, message) => extendDigest(digest, JSON.stringify(message)), prefix.digest),
-  };
+  const { length, digest, own } = run.sent;
+  const { thread_messages, run_messages } = run.compacted ?? {};
   return {
     run: run.handle,
     step_id: step.id,
-    pass,
-    prefix,
-    new_messages: fresh,
+    prefix: { length, digest },
+    new_messages: run.log.transcript.slice(own),
     ...(turn === undefined || thread_id === undefined
       ? {}
       : { thread: { thread_id, length: turn.length, digest: turn.digest } }),
+    ...(thread_messages === undefined || run_messages === undefined
+      ? {}
+      : { compacted: { thread_messages, run_messages } }),
     spec_digest: pinned.spec_digest,
-    ...(directive === undefined ? {} : { directive }),
-    signal_live: pinned.spec.runtime.signal_live,
   };
 }
 
-function commit(run: Run, step: Step, pass: ModelPass, result: CallModelResult, reserved: () => Reservation): Decision {
+/** What the model has been given when it was given this, which is all of the run's own messages. */
+function sentWith({ prefix, new_messages }: ContextInput, own: number): Run['sent'] {
+  const digest = new_messages.reduce((sum, message) => extendDigest(sum, JSON.stringify(message)), prefix.digest);
+  return { length: prefix.length + new_messages.length, digest, own };
+}
+
+function commit(
+  run: Run,
+  step: Step,
+  pass: ModelPass,
+  result: CallModelResult,
+  before: number,
+  reserved: () => Reservation,
+): Decision {
   const { completion, attempt, interrupted } = result;
   const step_id = step.id;
   run.worked_ms += result.duration_ms;
@@ -155,7 +196,8 @@ function commit(run: Run, step: Step, pass: ModelPass, result: CallModelResult, 
       for (const call of message.tool_calls ?? []) calls.push(mint(step, calls.length + 1, call));
     }
   }
-  recordUsage(run, step_id, result, reserved);
+  const used = { usage: completion.usage, attempts: attempt - before, model_calls: result.model_calls ?? 1 };
+  recordUsage(run, step_id, used, reserved);
   const text = texts.join('');
   if (pass === 'synthesis') return synthesized(run, step, result, text);
   if (interrupted) return { kind: 'interrupted' };
@@ -178,38 +220,6 @@ function synthesized(run: Run, step: Step, result: CallModelResult, text: string
   return { kind: 'answer', text };
 }
 
-/** An attempt that reports no usage is charged what was reserved for it. */
-function recordUsage(
-  run: Run,
-  step_id: string,
-  { completion, attempt, model_calls = 1 }: CallModelResult,
-  reserved: () => Reservation,
-): void {
-  const { usage } = completion;
-  charge(run, reserved, usage ? attempt - 1 : attempt);
-  const price = run.pinned?.spec.model.price;
-  const cost = usage ? costOf(price, usage.input_tokens, usage.output_tokens, usage.input_cached_tokens ?? 0) : 0;
-  run.counters.usage = addUsage(run.counters.usage, {
-    ...NO_USAGE,
-    model_calls,
-    input_tokens: usage?.input_tokens ?? 0,
-    output_tokens: usage?.output_tokens ?? 0,
-    total_tokens: usage?.total_tokens ?? 0,
-    ...(price === undefined ? {} : { cost_usd: cost }),
-  });
-  if (usage && model_calls > 0) run.log.append({ type: 'usage_recorded', step_id, usage });
-}
-
-function charge(run: Run, reserved: () => Reservation, attempts: number): void {
-  if (attempts <= 0) return;
-  const { tokens, cost_usd } = reserved();
-  run.counters.usage = addUsage(run.counters.usage, {
-    ...NO_USAGE,
-    charged_tokens: tokens * attempts,
-    ...(run.pinned?.spec.model.price === undefined ? {} : { charged_cost_usd: cost_usd * attempts }),
-  });
-}
-
 function mint(step: Step, n: number, call: ToolCall): RequestedCall {
   return {
     tool_call_id: toolCallId(step.number, n),
@@ -221,29 +231,4 @@ function mint(step: Step, n: number, call: ToolCall): RequestedCall {
 
 function textOf(message: AssistantMessage): string {
   return message.content || message.refusal || '';
-}
-
-/** The vendor did not take the last attempt, so it cost nothing. */
-function wasRefused(settled: { state: string; error?: unknown }): boolean {
-  if (settled.state !== 'failed') return false;
-  const { code } = failureOf(settled.error);
-  return isErrorCode(code) && REFUSALS.has(code);
-}
-
-const REFUSALS: ReadonlySet<ErrorCode> = new Set([
-  'model_bad_request',
-  'model_context_exceeded',
-  'model_unauthorized',
-  'model_forbidden',
-  'model_not_found',
-  'model_rate_limited',
-  'model_overloaded',
-  'invalid_config',
-]);
-
-/** How many attempts there were, where the error knows it; else all that there could have been. */
-function attemptsOf(settled: { state: string; error?: unknown }, maximum: number): number {
-  const cause = settled.error instanceof ActivityFailure ? settled.error.cause : undefined;
-  const attempt = cause instanceof ApplicationFailure ? cause.details?.[1] : undefined;
-  return typeof attempt === 'number' ? attempt : maximum;
 }

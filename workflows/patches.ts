@@ -9,3 +9,10 @@
  * open under 0.2 is left.
  */
 export const CANCEL_AFTER_START = 'cancel-after-start';
+
+/**
+ * 0.4. A model call that the vendor refuses as too long is made again once, after the conversation was compacted.
+ * Before, the run failed. Used only by such a refusal, so other histories have no marker. The old branch may go when
+ * no run that was open under 0.3 is left.
+ */
+export const COMPACT_REFUSED = 'compact-refused';

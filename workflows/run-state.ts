@@ -2,6 +2,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { AgentSpec } from '../contract/agent-spec.js';
 import { digestOf, EMPTY_DIGEST } from '../contract/digest.js';
+import type { Compacted } from '../contract/compaction.js';
 import type { DurableEvent } from '../contract/events.js';
 import type { ChildAwaitChange, ChildAwaitNotice } from '../contract/awaits.js';
 import type { LimitName } from '../contract/limits.js';
@@ -61,8 +62,10 @@ export interface Run {
   /** How long model calls and tools took, as the workers measured it. */
   worked_ms: number;
   pinned: Pinned | undefined;
-  /** How much of the transcript the model has been given, and its digest. */
-  sent: { length: number; digest: string };
+  /** How much of the conversation the model has been given, and its digest; and how much of that is the run's own. */
+  sent: { length: number; digest: string; own: number };
+  /** What is behind a summary. The rest, up to so many of the run's own messages, has so many characters with it. */
+  compacted: (Compacted & { characters: number; own: number }) | undefined;
   cancellation: Cancellation | undefined;
   /** Set when the time budget is used up. */
   deadline_passed: boolean;
@@ -103,7 +106,9 @@ export interface CarriedRun {
   counters: Counters;
   phase: RunPhase;
   pinned: Pinned;
-  sent: { length: number; digest: string };
+  /** `own` absent: all but the thread's. */
+  sent: { length: number; digest: string; own?: number };
+  compacted?: Compacted & { characters: number; own: number };
   /** Absent: 0. */
   live_next?: number;
   awaits?: Await[];
@@ -134,7 +139,8 @@ export function resumeRun(carried: CarriedRun): Run {
   const run = assemble(handle, pinned.request.thread, events, started_at, counters, live_next);
   run.phase = carried.phase;
   run.pinned = carried.pinned;
-  run.sent = carried.sent;
+  run.sent = { own: carried.sent.length - (run.turn?.length ?? 0), ...carried.sent };
+  run.compacted = carried.compacted;
   run.awaits.push(...(carried.awaits ?? []));
   run.taken.push(...(carried.taken ?? []));
   run.paused_ms = carried.paused_ms ?? 0;
@@ -155,6 +161,7 @@ export function carry(run: Run, pinned: Pinned): CarriedRun {
     phase: run.phase ?? 'prompted',
     pinned,
     sent: run.sent,
+    ...(run.compacted === undefined ? {} : { compacted: run.compacted }),
     live_next: run.live.next(),
     awaits: run.awaits,
     taken: run.taken.slice(-TAKEN_KEPT),
@@ -193,7 +200,8 @@ function assemble(
     phase: undefined,
     worked_ms: 0,
     pinned: undefined,
-    sent: { length: turn?.length ?? 0, digest: turn?.digest ?? EMPTY_DIGEST },
+    sent: { length: turn?.length ?? 0, digest: turn?.digest ?? EMPTY_DIGEST, own: 0 },
+    compacted: undefined,
     cancellation: undefined,
     deadline_passed: false,
     interruptible: new Set(),

@@ -73,6 +73,8 @@ export function gistOf(event: StreamEvent): string {
       return fileOf(event);
     case 'attempt_retracted':
       return `attempts up to ${event.attempt}`;
+    case 'context_compacted':
+      return `${event.messages} messages as a summary: about ${event.tokens_before} to ${event.tokens_after} tokens`;
     case 'budget_exceeded':
       return countOf(event);
     case 'agent_run_started':

@@ -208,7 +208,9 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
         throw new PerdureError('invalid_request', `message_sequence_num ${message_sequence_num}: ${count}`);
       }
       const { org_id, model_profile, created_by: creator } = header.record;
-      const settings = await readSettings(client, threadId);
+      const { compaction, ...settings } = await readSettings(client, threadId);
+      // A summary of more than the fork has would tell it of its future.
+      const isKnown = compaction !== undefined && compaction.from <= kept.length;
       const request = checkThreadRequest({
         agent_id: header.agent_id,
         ...(org_id === '' ? {} : { org_id }),
@@ -220,7 +222,12 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
         ...settings,
         model_profile,
         visibility: 'private',
-        forked_from: { thread_id: threadId, message_sequence_num, messages: kept },
+        forked_from: {
+          thread_id: threadId,
+          message_sequence_num,
+          messages: kept,
+          ...(isKnown ? { compaction } : {}),
+        },
       });
       return get(await startThread(client, taskQueue, request));
     },

@@ -14,7 +14,8 @@
  * Live deltas are guarded one by one. A bleed string that a delta's end cuts needs no care, and an emoji without its
  * variation selector is guarded like a whole one.
  */
-import { BLEED_STRINGS, ENTRY_PREFIXES, LEGACY_STATUS } from './vocabulary.js';
+import { ENTRY_PREFIXES } from '../../contract/scratchpad-entries.js';
+import { BLEED_STRINGS, LEGACY_STATUS } from './vocabulary.js';
 
 export const GUARD = '\u2060';
 

@@ -2,7 +2,8 @@
 import { unguarded } from './guard-content.js';
 import { parseLegacyStatus } from './legacy-status.js';
 import type { Routed } from './routed.js';
-import { BLEED_STRINGS, ENTRY_PREFIXES, LEGACY_STATUS } from './vocabulary.js';
+import { ENTRY_PREFIXES } from '../../contract/scratchpad-entries.js';
+import { BLEED_STRINGS, LEGACY_STATUS } from './vocabulary.js';
 
 /** Scratchpad entries that arrive as `content` are gathered until the next one begins or the run is over. */
 export interface ContentRouter {

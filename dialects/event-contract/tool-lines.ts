@@ -1,5 +1,6 @@
 /** What a tool's call, its progress and its end become: which type of line is a matter of the tool's family. */
 import type { EventOf } from '../../contract/events.js';
+import { asEntry } from '../../contract/scratchpad-entries.js';
 import { parsedArguments, resultText } from '../tool-words.js';
 import { codeStatus, researchStatus, scratchpadEntry, scratchpadStatus, toolCallStart, webStatus } from './shapes.js';
 import type { ContractLine, ScratchpadOperation, StatusWord } from './shapes.js';
@@ -30,7 +31,15 @@ export function openCall(tool: string, written: string): OpenCall {
   const operation = operationOf(tool, args['operation']);
   const entry = [args['entry'], args['content'], args['text']].find((value) => typeof value === 'string');
   const writes = familyOf(tool) === 'scratchpad' && operation !== 'read';
-  return { tool, operation, ...(writes && entry !== undefined ? { entry } : {}) };
+  return { tool, operation, ...(writes && typeof entry === 'string' ? { entry: inContractForm(entry) } : {}) };
+}
+
+/** As the scratchpad's tools write it: a model may leave out the variation selector of a prefix. */
+function inContractForm(entry: string): string {
+  return entry
+    .split('\n')
+    .map((line) => asEntry(line) ?? line)
+    .join('\n');
 }
 
 /** A status in the words of the tool's family; success of a scratchpad is its entry, and not made here. */

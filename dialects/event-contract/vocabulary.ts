@@ -21,7 +21,6 @@ export const SCRATCHPAD_TOOLS: ReadonlySet<string> = new Set([
 export const DELEGATION_TOOLS: ReadonlySet<string> = new Set(['delegate_research_task']);
 export const CODE_TOOLS: ReadonlySet<string> = new Set(['code_interpreter']);
 
-export const ENTRY_PREFIXES = ['📌', '✅', '🔄', '❓', '⚠️', '☠️'] as const;
 export const LEGACY_STATUS = 'StatusEvent(';
 
 /** What a scratchpad's status labels say; as `content` the same strings are bleed. */

@@ -1,5 +1,6 @@
 /** All routes. */
 import type { Route } from '../route.js';
+import { STORED_AGENT_ROUTES } from './agents/table.js';
 import { listAgents, listModelProfiles } from './catalog.js';
 import { answerClarification, cancelRun, decideApproval, submitToolResults } from './command-run.js';
 import { listRuns } from './list-runs.js';
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   submitToolResults,
   decideApproval,
   ...THREAD_ROUTES,
+  ...STORED_AGENT_ROUTES,
   listAgents,
   listModelProfiles,
   health,

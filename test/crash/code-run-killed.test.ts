@@ -27,7 +27,7 @@ afterAll(() => world.end());
 describe('a worker killed in the middle of a code run', { timeout: TEST_TIMEOUT_MS }, () => {
   it('leaves one result, one file and no output of the dead attempt', async () => {
     const runtime = { live: 'temporal', heartbeat_timeout: '2s' } as const;
-    const worker = await world.startWorker(runtime, { code: true });
+    const worker = await world.startWorker(runtime, undefined, true);
     const call = { tool: 'code.python.code_interpreter', args: { code: CODE } };
     const reader = await world.read('test.coder', script([{ tool_calls: [call] }, { text: 'Done.' }]));
     const chunks = (attempt: number) =>
@@ -38,7 +38,7 @@ describe('a worker killed in the middle of a code run', { timeout: TEST_TIMEOUT_
     worker.kill('SIGKILL');
     await worker.exited;
     await eventually(() => processesWith(`sleep\0${SLEEP}`).length === 0, 'the dead worker’s sandbox to end');
-    await world.startWorker(runtime, { code: true });
+    await world.startWorker(runtime, undefined, true);
     await reader.done;
 
     const log = await world.logOf(reader.runId);

@@ -11,6 +11,7 @@ import type { ConnectedClient, ServerOptions } from '../../worker/create-worker.
 import { startWorkerProcess } from '../support/worker-process.js';
 import type { WorkerProcess } from '../support/worker-process.js';
 import { collect, durable, until } from '../support/world.js';
+import type { ToolsetOptions } from '../tools/toolset-agents.js';
 
 /** For a machine that has other things to do as well. */
 const PATIENCE_MS = 90_000;
@@ -28,7 +29,7 @@ export interface Reader {
 
 export interface CrashWorld extends Pick<ConnectedClient, 'client' | 'temporal'> {
   readonly dataDir: string;
-  startWorker(runtime?: RuntimeOptions, more?: { code?: boolean }): Promise<WorkerProcess>;
+  startWorker(runtime?: RuntimeOptions, toolsets?: ToolsetOptions, code?: boolean): Promise<WorkerProcess>;
   /** A client with feeds of its own. */
   connect(): Promise<PerdureClient>;
   /** Starts a run and a reader of it. */
@@ -63,8 +64,13 @@ export async function createCrashWorld(address: string): Promise<CrashWorld> {
     client,
     temporal,
     dataDir,
-    async startWorker(runtime = {}, more = {}) {
-      const worker = await startWorkerProcess({ server, runtime, ...more });
+    async startWorker(runtime = {}, toolsets = undefined, code = false) {
+      const worker = await startWorkerProcess({
+        server,
+        runtime,
+        code,
+        ...(toolsets === undefined ? {} : { toolsets }),
+      });
       started.push(worker);
       return worker;
     },

@@ -11,6 +11,7 @@ import { serveGateway } from '../../gateway/serve-gateway.js';
 import type { RunningGateway } from '../../gateway/serve-gateway.js';
 import { workerPolls } from '../../client/worker-polls.js';
 import { createApiKeys } from '../../store/api-keys.js';
+import { openGatewayRecords } from '../../store/gateway-records.js';
 import type { ApiKeys } from '../../store/api-keys.js';
 import type { World } from '../support/world.js';
 
@@ -49,6 +50,7 @@ export async function serveFor(
   const gateway = await serveGateway({
     runs: world.client.runs,
     threads: world.client.threads,
+    records: openGatewayRecords(world.server.dataDir),
     artefacts: world.artefacts,
     workerPolls: () => workerPolls(world.temporal, world.server.taskQueue),
     catalog: CATALOG,

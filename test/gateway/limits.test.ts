@@ -13,6 +13,7 @@ import { createLog } from '../../gateway/log.js';
 import { serveGateway } from '../../gateway/serve-gateway.js';
 import { script } from '../support/test-agents.js';
 import { treeConfig } from '../support/tree-agents.js';
+import { openGatewayRecords } from '../../store/gateway-records.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
 import { CATALOG, createOrgs, readRest, runPath, serveFor } from './gateway-world.js';
@@ -248,6 +249,7 @@ describe('starting', () => {
   const options = () => ({
     runs: world.client.runs,
     threads: world.client.threads,
+    records: openGatewayRecords(world.server.dataDir),
     artefacts: world.artefacts,
     workerPolls: () => Promise.resolve(true),
     catalog: CATALOG,

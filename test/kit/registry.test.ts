@@ -167,6 +167,11 @@ describe('a mistake in a configuration is reported with its file and field:', ()
     ['no agents', { agents: [] }, 'agents is empty: define at least one with defineAgent()'],
     ['no models', { models: {} }, 'models is empty: give at least one model profile'],
     [
+      'titles by a model that is not there',
+      { threads: { title: { profile: 'slow' } } },
+      'threads.title.profile "slow" is no model profile; there are: fast',
+    ],
+    [
       'an agent id that is not canonical',
       { agents: [agent({ agent_id: 'Assistant' })] },
       'agents[0].agent_id "Assistant" is not canonical: write service.agent in [a-z0-9_]',

@@ -12,12 +12,13 @@ import { codeInterpreter } from '../../tools/index.js';
 import { startWorker } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { testConfig } from './test-agents.js';
+import { toolsetConfig } from '../tools/toolset-agents.js';
 import { treeConfig } from './tree-agents.js';
 import type { WorkerProcessOptions } from './worker-process.js';
 
 const [argument] = process.argv.slice(2);
 if (argument === undefined) throw new Error('usage: worker-main OPTIONS_AS_JSON');
-const { server, runtime, trees = false, code = false } = JSON.parse(argument) as WorkerProcessOptions;
+const { server, runtime, trees = false, code = false, toolsets } = JSON.parse(argument) as WorkerProcessOptions;
 
 /** For as long as its first attempt lives, it does nothing else: what stops it is the end of its worker. */
 const waitForEnd = async ({ attempt, signal }: { attempt: number; signal: AbortSignal }) => {
@@ -64,16 +65,17 @@ function withCode(options: ConfigOptions): ConfigOptions {
   return { ...options, agents: [...options.agents, agent] };
 }
 
-const config = code
-  ? withCode(testConfig(runtime))
-  : trees
-    ? treeConfig(runtime, { tools: patient })
-    : withPatience(testConfig(runtime));
+function configOf(): ConfigOptions {
+  if (code) return withCode(testConfig(runtime));
+  if (toolsets !== undefined) return withPatience(toolsetConfig(toolsets, runtime));
+  return trees ? treeConfig(runtime, { tools: patient }) : withPatience(testConfig(runtime));
+}
+
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 installRuntimeLog(report);
 const worker = await startWorker({
   ...server,
-  registry: createRegistry(defineConfig(config)),
+  registry: createRegistry(defineConfig(configOf())),
   report,
 });
 process.once('SIGTERM', () => void worker.stop().then(() => process.exit(0)));

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RuntimeOptions } from '../../kit/index.js';
+import type { ToolsetOptions } from '../tools/toolset-agents.js';
 import type { ServerOptions } from '../../worker/create-worker.js';
 
 const MAIN = fileURLToPath(new URL('./worker-main.ts', import.meta.url));
@@ -14,6 +15,8 @@ export interface WorkerProcessOptions {
   runtime?: RuntimeOptions;
   /** The agents of `tree-agents.ts`. */
   trees?: boolean;
+  /** Those of `toolset-agents.ts`, with this. */
+  toolsets?: ToolsetOptions;
   /** An agent with the code interpreter, `test.coder`, which needs a sandbox. */
   code?: boolean;
 }

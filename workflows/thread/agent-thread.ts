@@ -16,10 +16,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { OpenedThread, ThreadActivities } from '../../contract/activities.js';
+import { emptyContext } from '../../contract/thread-context.js';
 import type { ThreadRequest } from '../../contract/thread-request.js';
 import { failureOf } from '../run-failure.js';
-import { addMessage, addSpoken, beginTurn, setStatus, setTitle } from './change-thread.js';
+import { addMessage, addSpoken, beginTurn, compactThread, setStatus, setTitle } from './change-thread.js';
 import { runTurn } from './run-turn.js';
+import { writeTitle } from './write-title.js';
 import { cancelTurn, registerThreadHandlers } from './thread-handlers.js';
 import { createThreadPageView } from './thread-page.js';
 import { beginThread, carryThread, resumeThread } from './thread-state.js';
@@ -50,11 +52,13 @@ async function converse(thread: Thread, raw: unknown): Promise<ThreadOutput> {
     const next = thread.turn === undefined && !thread.deleted ? thread.queue.shift() : undefined;
     if (next !== undefined) beginTurn(thread, next);
     page.show();
-    await condition(() => thread.deleted || thread.turn !== undefined || isDue(opened));
-    if (isDue(opened) && !thread.deleted) await continueLater(thread, opened);
+    await condition(() => thread.deleted || thread.turn !== undefined || isDue(thread, opened));
+    if (isDue(thread, opened) && !thread.deleted) await continueLater(thread, opened);
     if (thread.turn !== undefined && !thread.deleted) {
       page.show();
+      const { message_sequence_num } = thread.turn;
       await runTurn(thread, opened, thread.turn);
+      writeTitle(thread, opened, message_sequence_num);
     }
     if (thread.deleted) return end(thread, page.show);
   }
@@ -81,6 +85,7 @@ async function open(thread: Thread, request: unknown): Promise<OpenedThread> {
 function begin(thread: Thread, request: ThreadRequest): void {
   const { messages, forked_from, title } = request;
   for (const message of forked_from?.messages ?? []) addMessage(thread, message);
+  if (forked_from?.compaction !== undefined) compactThread(thread, forked_from.compaction);
   if (title !== undefined) setTitle(thread, title);
   for (const message of messages.slice(0, -1)) addSpoken(thread, message);
   const last = messages.at(-1);
@@ -92,7 +97,9 @@ function begin(thread: Thread, request: ThreadRequest): void {
   else if (thread.messages.length > 0) setStatus(thread, 'user_turn');
 }
 
-function isDue({ runtime }: OpenedThread): boolean {
+/** A title that is being written would be lost. It takes a bounded time, and turns go on meanwhile. */
+function isDue(thread: Thread, { runtime }: OpenedThread): boolean {
+  if (thread.titling) return false;
   const { continueAsNewSuggested, historyLength } = workflowInfo();
   const threshold = runtime.continue_as_new_after_events;
   return continueAsNewSuggested || (threshold !== undefined && historyLength >= threshold);
@@ -113,7 +120,8 @@ async function continueLater(thread: Thread, opened: OpenedThread): Promise<void
 
 async function end(thread: Thread, show: () => void): Promise<ThreadOutput> {
   thread.messages.length = 0;
-  thread.context.messages.length = 0;
+  thread.context = emptyContext();
+  delete thread.compaction;
   thread.goals = [];
   thread.title = null;
   show();

@@ -1,5 +1,7 @@
 /** Every change of what a client sees of a thread goes through here, and is counted: that is what deltas are made of. */
-import { closeOpenCalls, foldContext } from '../../contract/thread-context.js';
+import type { CollectedTurn } from '../../contract/activities.js';
+import type { ThreadCompaction } from '../../contract/compaction.js';
+import { closeOpenCalls, contextOf, foldContext } from '../../contract/thread-context.js';
 import { turnRunId } from '../../contract/thread-ids.js';
 import type { AgentMessage, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { MessageInput } from '../../contract/thread-request.js';
@@ -15,6 +17,7 @@ export function setStatus(thread: Thread, status: AgentThreadStatus): void {
 }
 
 export function setTitle(thread: Thread, title: string): void {
+  thread.title_is_draft = false;
   if (thread.title === title) return;
   thread.title = title;
   thread.changed.title = ++thread.counter;
@@ -40,7 +43,7 @@ export function beginTurn(thread: Thread, said: Said): Turn {
   const text = message.content.map((block) => block.text).join('\n\n');
   if (client_tools !== undefined) thread.client_tools = client_tools;
   if (said.analysis_scope !== undefined) thread.analysis_scope = said.analysis_scope;
-  closeOpenCalls(thread.context);
+  closeOpenCalls(thread.context, thread.messages.length);
   const { messages, digest, characters } = thread.context;
   const number = ++thread.turns;
   const turn: Turn = {
@@ -57,7 +60,10 @@ export function beginTurn(thread: Thread, said: Said): Turn {
   };
   addSpoken(thread, { ...message, content: [{ content_type: 'text', text }] });
   showUnseen(thread, said.mark);
-  if (thread.title === null) setTitle(thread, titleOf(text));
+  if (thread.title === null) {
+    setTitle(thread, titleOf(text));
+    thread.title_is_draft = thread.opened?.title_profile !== undefined;
+  }
   for (const { goal_type, goal_data } of goals) {
     thread.goals.push({
       turn: number,
@@ -73,6 +79,23 @@ export function beginTurn(thread: Thread, said: Said): Turn {
   thread.turn = turn;
   setStatus(thread, 'roboto_turn');
   return turn;
+}
+
+/** Models read the conversation so from the next turn on; the messages stay. */
+export function compactThread(thread: Thread, compaction: ThreadCompaction): void {
+  thread.compaction = compaction;
+  thread.context = contextOf(thread.messages, compaction);
+}
+
+/** What the run of a turn has put behind a summary, in terms of the record. */
+export function compactionOf(
+  { context }: Thread,
+  { prefix, message_sequence_num: asked }: Turn,
+  { summary, thread_messages, turn_messages }: NonNullable<CollectedTurn['compacted']>,
+): ThreadCompaction {
+  if (turn_messages > 0) return { summary, from: asked + 1 + turn_messages, also: asked };
+  const isAll = thread_messages >= prefix.length;
+  return { summary, from: isAll ? asked : (context.origins[thread_messages] ?? asked) };
 }
 
 function titleOf(text: string): string {

@@ -20,19 +20,22 @@ import type { AgentMessage } from '../../contract/thread-records.js';
 import { takeNews } from '../../contract/tool-state.js';
 import { failure } from '../run-failure.js';
 import { summary } from '../run-page.js';
-import { addMessage, goalsChanged, setStatus } from './change-thread.js';
+import { addMessage, compactionOf, compactThread, goalsChanged, setStatus } from './change-thread.js';
 import type { Thread, Turn } from './thread-state.js';
 
 export async function runTurn(thread: Thread, opened: OpenedThread, turn: Turn): Promise<void> {
   turn.started = true;
   const outcome = await answer(thread, opened, turn);
   // A deleted thread takes nothing more.
-  const collected = thread.deleted ? { messages: [], goals: [] } : await collect(thread, turn, outcome);
+  const nothing: CollectedTurn = { messages: [], goals: [] };
+  const collected = thread.deleted ? nothing : await collect(thread, turn, outcome);
   thread.turn = undefined;
   thread.pending = [];
   thread.pauses = [];
   if (thread.deleted) return;
   for (const message of collected.messages) addMessage(thread, message);
+  const { compacted } = collected;
+  if (compacted !== undefined) compactThread(thread, compactionOf(thread, turn, compacted));
   const failedGoals = concludeGoals(thread, turn, collected.goals);
   // A message that waits begins the next turn at once: nobody is told in between that it is theirs.
   if (thread.queue.length > 0) return;

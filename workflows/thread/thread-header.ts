@@ -38,12 +38,13 @@ export function headerOf(thread: Thread): ThreadHeader {
 }
 
 /** Of a deleted thread: nothing. */
-export function settingsOf({ deleted, opened, analysis_scope }: Thread): ThreadSettings {
+export function settingsOf({ deleted, opened, analysis_scope, compaction }: Thread): ThreadSettings {
   const system_prompt = opened?.request.system_prompt;
   if (deleted) return {};
   return {
     ...(system_prompt == null ? {} : { system_prompt }),
     ...(analysis_scope === undefined ? {} : { analysis_scope }),
+    ...(compaction === undefined ? {} : { compaction }),
   };
 }
 

@@ -4,10 +4,11 @@
  */
 import { workflowInfo } from '@temporalio/workflow';
 import type { OpenedThread } from '../../contract/activities.js';
+import type { ThreadCompaction } from '../../contract/compaction.js';
 import type { Cancellation } from '../../contract/run.js';
 import type { RequestMark, UnseenRequest } from '../../contract/request-mark.js';
 import type { OpenPause, PendingToolUse, SendAnswer } from '../../contract/thread-commands.js';
-import { contextOf } from '../../contract/thread-context.js';
+import { contextOf, emptyContext } from '../../contract/thread-context.js';
 import type { ThreadContext } from '../../contract/thread-context.js';
 import type { ThreadFields } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
@@ -57,6 +58,8 @@ export interface CarriedThread {
   messages: AgentMessage[];
   goals: Goal[];
   title: string | null;
+  /** The title is the first message's, until a model has written a better one or somebody has given one. */
+  title_is_draft?: boolean;
   status: AgentThreadStatus;
   counter: number;
   changed: Record<keyof ThreadFields, number>;
@@ -65,6 +68,7 @@ export interface CarriedThread {
   queue: Said[];
   client_tools: ClientToolSpec[];
   analysis_scope?: Record<string, unknown>;
+  compaction?: ThreadCompaction;
   taken: [string, SendAnswer | null][];
   /** The shared cells of the tools' state; absent: none. */
   tool_state?: StateCells;
@@ -79,8 +83,10 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   opened: OpenedThread | undefined;
   /** As it came. */
   readonly raw: Partial<ThreadRequest>;
-  readonly context: ThreadContext;
+  context: ThreadContext;
   turn: Turn | undefined;
+  /** A model is writing the title. */
+  titling: boolean;
   pending: PendingToolUse[];
   pauses: OpenPause[];
   deleted: boolean;
@@ -102,13 +108,15 @@ export function beginThread(raw: unknown): Thread {
 
 export function resumeThread(carried: CarriedThread): Thread {
   const { version: _, opened, turn, ...state } = carried;
-  return { ...assemble(opened.request, carried.messages, carried.created), ...state, opened, turn };
+  const thread = assemble(opened.request, carried.messages, carried.created);
+  return { ...thread, ...state, context: contextOf(carried.messages, carried.compaction), opened, turn };
 }
 
 export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread {
   const { forked_from, ...request } = opened.request;
   // Its messages are in the record now, and so are those that it began with.
-  const kept = forked_from === undefined ? {} : { forked_from: { ...forked_from, messages: [] } };
+  const { thread_id = '', message_sequence_num = 0 } = forked_from ?? {};
+  const kept = forked_from === undefined ? {} : { forked_from: { thread_id, message_sequence_num, messages: [] } };
   return {
     version: 1,
     opened: { ...opened, request: { ...request, messages: [], ...kept } },
@@ -116,6 +124,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     messages: thread.messages,
     goals: thread.goals,
     title: thread.title,
+    ...(thread.title_is_draft === true ? { title_is_draft: true } : {}),
     status: thread.status,
     counter: thread.counter,
     changed: thread.changed,
@@ -124,6 +133,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     queue: thread.queue,
     client_tools: thread.client_tools,
     ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
+    ...(thread.compaction === undefined ? {} : { compaction: thread.compaction }),
     taken: thread.taken.slice(-TAKEN_KEPT),
     ...(thread.tool_state === undefined ? {} : { tool_state: thread.tool_state }),
     ...(thread.unseen.length === 0 ? {} : { unseen: thread.unseen }),
@@ -138,7 +148,7 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     opened: undefined,
     created,
     messages,
-    context: contextOf(messages),
+    context: emptyContext(),
     goals: [],
     title: null,
     status: 'not_started',
@@ -146,6 +156,7 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     changed: { status: 1, title: 1, goals: 1 },
     turns: 0,
     turn: undefined,
+    titling: false,
     queue: [],
     client_tools: [],
     taken: [],

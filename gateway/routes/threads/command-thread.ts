@@ -152,6 +152,7 @@ export const deleteThread = defineThreadRoute({
   replies: told,
   async handle({ tools, thread: { thread_id } }) {
     await tools.threads.delete(thread_id);
+    await tools.records.feedback.forget(thread_id);
     return data({ thread_id });
   },
 });

@@ -13,6 +13,7 @@ import {
   setVisibility,
   submitToolUseResults,
 } from './command-thread.js';
+import { giveFeedback } from './give-feedback.js';
 import { listThreads, readThread, readThreadDelta } from './read-thread.js';
 import { startThread } from './start-thread.js';
 
@@ -39,6 +40,7 @@ const NEWER: readonly Route[] = [
   forkThread,
   setVisibility,
   pinThread,
+  giveFeedback,
 ];
 
 export function withOlderPath(route: Route): Route[] {

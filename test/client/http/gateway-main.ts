@@ -1,6 +1,7 @@
 /** The gateway in a process of its own, for tests that kill it. Goes when its parent is gone. */
 import { createLog } from '../../../gateway/log.js';
 import { serveGateway } from '../../../gateway/serve-gateway.js';
+import { openGatewayRecords } from '../../../store/gateway-records.js';
 import type { ServerOptions } from '../../../worker/create-worker.js';
 import { connectClient } from '../../../worker/create-worker.js';
 import { CATALOG } from '../../gateway/gateway-world.js';
@@ -12,6 +13,7 @@ const { client, artefacts } = await connectClient(server);
 const { url } = await serveGateway({
   runs: client.runs,
   threads: client.threads,
+  records: openGatewayRecords(server.dataDir),
   artefacts,
   workerPolls: () => Promise.resolve(true),
   catalog: CATALOG,

@@ -1,0 +1,68 @@
+/**
+ * A URL as pages of text. What was read a moment ago is kept in this worker's memory, for the calls of the same run
+ * tree only and not for long: scrolling must not ask the server again for each page, and a page must not change its
+ * numbers between two calls. It is a convenience: another worker fetches anew, and no counter depends on it.
+ */
+import type { FetchPage, FetchedPage } from '../fetch/fetch-page.js';
+import { pageKey } from '../fetch/check-url.js';
+import { decodeText } from './decode-text.js';
+import type { ReadablePage } from './read-html.js';
+import { readHtmlApart } from './read-html-apart.js';
+import { splitPages } from './split-pages.js';
+import { visibleText } from './untrusted-text.js';
+
+export interface LoadedPage {
+  /** After redirects. */
+  url: string;
+  title: string;
+  byline?: string;
+  pages: string[];
+}
+
+export type LoadPage = (url: string, from: { root_run_id: string; signal: AbortSignal }) => Promise<LoadedPage>;
+
+const LIFE_MS = 5 * 60_000;
+const MAX_KEPT = 50;
+
+export function createLoadPage(fetchPage: FetchPage): LoadPage {
+  const kept = new Map<string, { page: LoadedPage; until: number }>();
+  return async (url, { root_run_id, signal }) => {
+    const key = `${root_run_id} ${pageKey(url)}`;
+    const known = kept.get(key);
+    if (known !== undefined && known.until > Date.now()) return known.page;
+    kept.delete(key);
+    const fetched = await fetchPage(url, signal);
+    const page = await readPage(fetched, signal);
+    if (!fetched.no_store) {
+      kept.set(key, { page, until: Date.now() + LIFE_MS });
+      const [oldest] = kept.keys();
+      if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
+    }
+    return page;
+  };
+}
+
+async function readPage(fetched: FetchedPage, signal: AbortSignal): Promise<LoadedPage> {
+  const { title, byline, text } = await readText(fetched, signal);
+  const visible = visibleText(text)
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+  return { url: fetched.url, title, ...(byline === undefined ? {} : { byline }), pages: splitPages(visible) };
+}
+
+export async function readText(fetched: FetchedPage, signal: AbortSignal): Promise<ReadablePage> {
+  const text = decodeText(fetched);
+  if (fetched.format === 'html') return readHtmlApart(text, fetched.url, signal);
+  if (fetched.format === 'json') return { title: '', text: indented(text) };
+  const heading = fetched.format === 'markdown' ? /^#\s+(.+)$/m.exec(text)?.[1] : undefined;
+  return { title: heading?.trim() ?? '', text };
+}
+
+/** Where it is JSON: lines are what a text is cut and searched by. */
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 1);
+  } catch {
+    return text;
+  }
+}
