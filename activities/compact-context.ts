@@ -54,6 +54,9 @@ export async function compactContext(dependencies: ModelDependencies, input: Com
       throw new PerdureError('model_stream_empty', `${asked.provider.name} ${asked.model} wrote no summary`);
     const kept = [...(cut.user < cut.at ? messages.slice(cut.user, cut.user + 1) : []), ...messages.slice(cut.at)];
     const view = [summaryMessage(summary), ...kept];
+    const characters = { before: charactersOf(messages), after: charactersOf(view) };
+    // A summary that is longer than what it stands for.
+    if (characters.after >= characters.before) return done();
     dependencies.contexts.replace(input, spec, view);
     const compacted = {
       ...behindCut(cut.at, input.compacted, input.thread?.length ?? 0),
@@ -61,7 +64,7 @@ export async function compactContext(dependencies: ModelDependencies, input: Com
       messages: messages.length - kept.length,
       digest: digestOfAll(replaced.filter((_, n) => n !== cut.user)),
       prefix: { length: view.length, digest: digestOfAll(view) },
-      characters: { before: charactersOf(messages), after: charactersOf(view) },
+      characters,
     };
     return { ...done(), compacted };
   } finally {

@@ -19,9 +19,11 @@ import { openThread } from './open-thread.js';
 import { resolveRun } from './resolve-run.js';
 import { titleThread } from './title-thread.js';
 import { toToolOutput } from './tool-output.js';
+import type { Toolsets } from './toolsets.js';
 
 export interface ActivityDependencies {
   registry: Registry;
+  toolsets: Toolsets;
   channel: LiveChannel;
   signals: SignalPublishing;
   artefacts: ArtefactStore;
@@ -33,7 +35,7 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
   return {
     resolveRun: (input) =>
       explained('resolving run', input.run_id, async () => {
-        const resolved = resolveRun(dependencies, input);
+        const resolved = await resolveRun(dependencies, input, Context.current());
         contexts.prime(input.run_id, resolved.spec);
         return resolved;
       }),
@@ -49,8 +51,7 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
       explained(`${input.tool_id} (${input.tool_call_id}) of run`, input.run.run_id, () =>
         callTool(dependencies, input),
       ),
-    admitCalls: (input) =>
-      explained('admitting calls of run', input.run.run_id, () => admitCalls(dependencies.registry, input)),
+    admitCalls: (input) => explained('admitting calls of run', input.run.run_id, () => admitCalls(dependencies, input)),
     finalizeChild: (input) =>
       explained(`finalizing ${input.tool_id} of run`, input.run.run_id, () => finalizeChild(dependencies, input)),
     keepOutput: (input) =>

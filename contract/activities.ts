@@ -11,7 +11,7 @@ import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './ru
 import type { AgentMessage } from './thread-records.js';
 import type { ThreadRequest } from './thread-request.js';
 import type { StateCells, StateChange } from './tool-state.js';
-import type { ToolFailure } from './tools.js';
+import type { ToolFailure, ToolSpec } from './tools.js';
 
 export interface ResolveRunInput {
   run_id: string;
@@ -104,6 +104,7 @@ export interface CallToolInput {
   tool_id: string;
   arguments: string;
   signal_live: boolean;
+  found?: FoundSpec;
   /** The cells that the tool reads. */
   state?: { run: StateCells; shared: StateCells };
 }
@@ -114,6 +115,9 @@ export interface GeneratedFile {
   mime_type: string;
   byte_size: number;
 }
+
+/** Of a tool that a toolset found: what the call needs of the pinned spec, since no worker has it written down. */
+export type FoundSpec = Pick<ToolSpec, 'parameters' | 'idempotent' | 'timeout_ms'> & { source_name: string };
 
 export interface ToolProgressNote {
   live_id: string;
@@ -143,7 +147,7 @@ export interface CallToolResult {
 /** What the functions of a configuration say about the calls of a batch. */
 export interface AdmitInput {
   run: RunHandle;
-  calls: { tool_call_id: string; tool_id: string; arguments: string }[];
+  calls: { tool_call_id: string; tool_id: string; arguments: string; found?: FoundSpec }[];
 }
 
 export interface Admission {

@@ -97,5 +97,7 @@ export const AgentSpec = z.object({
   /** What its children may do: how deep below the root this run is. */
   depth: z.number().int().nonnegative().optional(),
   goals: z.array(GoalSpec).optional(),
+  /** Optional toolsets whose tools could not be found: the run goes on without them. */
+  missing_toolsets: z.array(z.object({ toolset_id: z.string(), reason: z.string() })).optional(),
 });
 export type AgentSpec = z.infer<typeof AgentSpec>;

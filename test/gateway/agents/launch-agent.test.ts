@@ -1,44 +1,37 @@
 /** Launches of stored agents over a real gateway and a real worker. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { script } from '../support/test-agents.js';
-import { createWorld } from '../support/world.js';
-import type { World } from '../support/world.js';
-import { settled, threadConfig, told } from '../threads/thread-world.js';
-import { agentOf, AGENTS_CATALOG, greeter, isDescribed, refusal, threadOf } from './agents-world.js';
-import { createOrgs, serveFor } from './gateway-world.js';
-import type { Answer, Caller, GatewayWorld, Orgs } from './gateway-world.js';
+import type { StoredAgent } from '../../../contract/stored-agent.js';
+import { script } from '../../support/test-agents.js';
+import { settled, told } from '../../threads/thread-world.js';
+import { serveFor } from '../gateway-world.js';
+import type { Answer, Caller } from '../gateway-world.js';
+import { createThreadGateway, dataOf, refusalOf, THREAD_CATALOG } from '../threads/thread-gateway.js';
+import type { ThreadGateway } from '../threads/thread-gateway.js';
+import { greeter, isDescribed } from './greeter.js';
 
-let world: World;
-let orgs: Orgs;
-let gateway: GatewayWorld;
-let [ann, bob]: Caller[] = [];
+let world: ThreadGateway['world'];
+let orgs: ThreadGateway['orgs'];
+let callers: ThreadGateway['callers'];
+let stop: ThreadGateway['stop'];
 
 beforeAll(async () => {
-  world = await createWorld(threadConfig());
-  orgs = await createOrgs();
-  const limits = { requests_per_second: 1_000, request_burst: 1_000 };
-  gateway = await serveFor(world, orgs.auth, { limits, catalog: AGENTS_CATALOG });
-  [ann, bob] = [orgs.ann, orgs.bob].map((key) => gateway.as(key));
+  ({ world, orgs, callers, stop } = await createThreadGateway());
 });
-afterAll(async () => {
-  await gateway.stop();
-  await world.end();
-  await orgs.remove();
-});
+afterAll(() => stop());
 
 async function stored(body: object): Promise<string> {
-  return agentOf(await ann!.post('/v1/ai/agents', body)).agent_id;
+  return dataOf<StoredAgent>(await callers.ann.post('/v1/ai/agents', body)).agent_id;
 }
 
-const launch = (agentId: string, body: object = {}, by: Caller = ann!, headers = {}): Promise<Answer> =>
+const launch = (agentId: string, body: object = {}, by: Caller = callers.ann, headers = {}): Promise<Answer> =>
   by.post(`/v1/ai/agents/${agentId}/launch`, body, headers);
 
 describe('a launch', () => {
   it('starts a thread of whoever launches, with the values in the template, for all of the org', async () => {
     const agentId = await stored(greeter('greeter'));
-    const answer = await launch(agentId, { values: { who: 'Ada' } }, bob);
+    const answer = await launch(agentId, { values: { who: 'Ada' } }, callers.bob);
     isDescribed('launchStoredAgent', answer);
-    const { thread_id, ...record } = threadOf(answer);
+    const { thread_id, ...record } = dataOf(answer);
     expect(record).toMatchObject({
       org_id: orgs.acme,
       created_by: 'bob',
@@ -50,7 +43,7 @@ describe('a launch', () => {
       'user completed: (script)',
       'assistant completed: Hello, Ada.',
     ]);
-    expect((await ann!.get(`/v1/ai/threads/${thread_id}`)).status).toBe(200);
+    expect((await callers.ann.get(`/v1/ai/threads/${thread_id}`)).status).toBe(200);
   });
 
   it('can be private, whatever the template says of it', async () => {
@@ -60,9 +53,9 @@ describe('a launch', () => {
       request_template: { ...request_template, visibility: 'org' },
       variables,
     });
-    const { thread_id, visibility } = threadOf(await launch(agentId, { values: { who: 'me' }, visibility: 'private' }));
+    const { thread_id, visibility } = dataOf(await launch(agentId, { values: { who: 'me' }, visibility: 'private' }));
     expect(visibility).toBe('private');
-    expect((await bob!.get(`/v1/ai/threads/${thread_id}`)).status).toBe(404);
+    expect((await callers.bob.get(`/v1/ai/threads/${thread_id}`)).status).toBe(404);
   });
 
   it('gives the agent that the template names all that the template holds', async () => {
@@ -81,7 +74,7 @@ describe('a launch', () => {
       variables: [{ name: 'topic' }, { name: 'manner', required: false, default: 'brief' }],
     });
     const analysis_scope = { start_time: null, end_time: 9 };
-    const { thread_id } = threadOf(await launch(agentId, { values: { topic: 'Oslo' }, analysis_scope }));
+    const { thread_id } = dataOf(await launch(agentId, { values: { topic: 'Oslo' }, analysis_scope }));
     const record = await settled(world.client.threads, thread_id);
     expect(record).toMatchObject({ status: 'client_tool_turn', model_profile: 'script' });
     expect(record.goals).toMatchObject([{ goal_type: 'summary', goal_data: { about: 'Oslo' } }]);
@@ -100,7 +93,7 @@ describe('a launch', () => {
   it('fills a value in once: what looks like a placeholder in it stays', async () => {
     const request_template = { messages: [script([{ text: '{{one}} and {{ two }}, {{one}}' }])] };
     const agentId = await stored({ name: 'pair', request_template, variables: [{ name: 'one' }, { name: 'two' }] });
-    const { thread_id } = threadOf(await launch(agentId, { values: { one: '{{two}}', two: '$& {{x}}' } }));
+    const { thread_id } = dataOf(await launch(agentId, { values: { one: '{{two}}', two: '$& {{x}}' } }));
     const { messages } = await settled(world.client.threads, thread_id);
     expect(messages[1]?.content).toEqual([{ content_type: 'text', text: '{{two}} and $& {{x}}, {{two}}' }]);
   });
@@ -121,7 +114,7 @@ describe('values', () => {
     ['empty, and an id', { text: '', set: ' ' }, ['values.set: is empty, and must be a dataset_id']],
   ])('that are %s are refused by name', async (_what, values, named) => {
     const agentId = await stored(choosy());
-    const [status, code, message] = refusal(await launch(agentId, { values }));
+    const [status, code, message] = refusalOf(await launch(agentId, { values }));
     expect([status, code]).toEqual([400, 'RobotoInvalidRequestException']);
     for (const name of named) expect(message).toContain(name);
     expect(message).not.toContain('values.otherwise');
@@ -130,14 +123,22 @@ describe('values', () => {
   it('that make a request of it that cannot be taken are refused', async () => {
     const request_template = { messages: ['{{text}}'], model_profile: '{{profile}}' };
     const agentId = await stored({ name: 'odd', request_template, variables: [{ name: 'text' }, { name: 'profile' }] });
-    const empty = refusal(await launch(agentId, { values: { text: '', profile: 'script' } }));
+    const empty = refusalOf(await launch(agentId, { values: { text: '', profile: 'script' } }));
     expect(empty[0]).toBe(400);
     expect(empty[2]).toContain('messages.0.content.0.text: must not be empty');
-    expect(refusal(await launch(agentId, { values: { text: 'x', profile: 'huge' } }))).toEqual([
-      404,
-      'RobotoNotFoundException',
-      expect.stringContaining('"huge"'),
-    ]);
+    // Before anything is started.
+    const start = () => Promise.reject(new Error('a thread was started'));
+    const gateway = await serveFor(world, orgs.auth, {
+      catalog: THREAD_CATALOG,
+      threads: { ...world.client.threads, start },
+    });
+    try {
+      const odd = { values: { text: 'x', profile: 'huge' } };
+      const missing = [404, 'RobotoNotFoundException', expect.stringContaining('"huge"')];
+      expect(refusalOf(await launch(agentId, odd, gateway.as(orgs.ann)))).toEqual(missing);
+    } finally {
+      await gateway.stop();
+    }
   });
 });
 
@@ -147,11 +148,11 @@ describe('a launch that is sent again', () => {
   it('gives the thread that it started, until that was read; then it is a new launch', async () => {
     const agentId = await stored(greeter('repeated'));
     const [first, second] = await Promise.all([launch(agentId, { values }), launch(agentId, { values })]);
-    const { thread_id } = threadOf(first);
-    expect(threadOf(second).thread_id).toBe(thread_id);
-    expect(threadOf(await launch(agentId, { values })).thread_id).toBe(thread_id);
-    expect((await ann!.get(`/v1/ai/threads/${thread_id}`)).status).toBe(200);
-    const later = threadOf(await launch(agentId, { values }));
+    const { thread_id } = dataOf(first);
+    expect(dataOf(second).thread_id).toBe(thread_id);
+    expect(dataOf(await launch(agentId, { values })).thread_id).toBe(thread_id);
+    expect((await callers.ann.get(`/v1/ai/threads/${thread_id}`)).status).toBe(200);
+    const later = dataOf(await launch(agentId, { values }));
     expect(later.thread_id).not.toBe(thread_id);
     expect(told(await settled(world.client.threads, later.thread_id))).toHaveLength(2);
   });
@@ -162,17 +163,17 @@ describe('a launch that is sent again', () => {
       await launch(one, { values }),
       await launch(one, { values: { who: 'Bea' } }),
       await launch(other, { values }),
-      await launch(one, { values }, bob),
+      await launch(one, { values }, callers.bob),
     ];
-    expect(new Set(answers.map((answer) => threadOf(answer).thread_id)).size).toBe(4);
+    expect(new Set(answers.map((answer) => dataOf(answer).thread_id)).size).toBe(4);
   });
 
   it('is the same under the same key, also after it was read', async () => {
     const agentId = await stored(greeter('keyed'));
     const headers = { 'idempotency-key': `launch-${agentId}` };
-    const { thread_id } = threadOf(await launch(agentId, { values }, ann, headers));
-    await ann!.get(`/v1/ai/threads/${thread_id}`);
-    expect(threadOf(await launch(agentId, { values }, ann, headers)).thread_id).toBe(thread_id);
-    expect(refusal(await launch(agentId, { values: { who: 'Bea' } }, ann, headers))[0]).toBe(409);
+    const { thread_id } = dataOf(await launch(agentId, { values }, callers.ann, headers));
+    await callers.ann.get(`/v1/ai/threads/${thread_id}`);
+    expect(dataOf(await launch(agentId, { values }, callers.ann, headers)).thread_id).toBe(thread_id);
+    expect(refusalOf(await launch(agentId, { values: { who: 'Bea' } }, callers.ann, headers))[0]).toBe(409);
   });
 });

@@ -1,38 +1,36 @@
 /** Stored agents over a real gateway: what is kept, what is refused, and with which words. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openGatewayRecords } from '../../store/gateway-records.js';
-import { threadConfig } from '../threads/thread-world.js';
-import { createWorld } from '../support/world.js';
-import type { World } from '../support/world.js';
-import { agentOf, AGENTS_CATALOG, greeter, isDescribed, pageOf, refusal } from './agents-world.js';
-import { createOrgs, serveFor } from './gateway-world.js';
-import type { Caller, GatewayWorld, Orgs } from './gateway-world.js';
+import type { StoredAgent } from '../../../contract/stored-agent.js';
+import { openGatewayRecords } from '../../../store/gateway-records.js';
+import type { Caller } from '../gateway-world.js';
+import { serveFor } from '../gateway-world.js';
+import { createThreadGateway, dataOf, refusalOf, THREAD_CATALOG } from '../threads/thread-gateway.js';
+import type { ThreadGateway } from '../threads/thread-gateway.js';
+import { greeter, isDescribed } from './greeter.js';
 
-let world: World;
-let orgs: Orgs;
-let gateway: GatewayWorld;
-let [ann, bob, gus]: Caller[] = [];
+let world: ThreadGateway['world'];
+let orgs: ThreadGateway['orgs'];
+let callers: ThreadGateway['callers'];
+let stop: ThreadGateway['stop'];
 
 beforeAll(async () => {
-  world = await createWorld(threadConfig());
-  orgs = await createOrgs();
-  const limits = { requests_per_second: 1_000, request_burst: 1_000 };
-  gateway = await serveFor(world, orgs.auth, { limits, catalog: AGENTS_CATALOG });
-  [ann, bob, gus] = [orgs.ann, orgs.bob, orgs.gus].map((key) => gateway.as(key));
+  ({ world, orgs, callers, stop } = await createThreadGateway());
 });
-afterAll(async () => {
-  await gateway.stop();
-  await world.end();
-  await orgs.remove();
-});
+afterAll(() => stop());
 
-const create = async (body: object, by: Caller = ann!) => agentOf(await by.post('/v1/ai/agents', body));
+interface AgentPage {
+  items: StoredAgent[];
+  next_token: string | null;
+}
+
+const create = async (body: object, by: Caller = callers.ann) =>
+  dataOf<StoredAgent>(await by.post('/v1/ai/agents', body));
 
 describe('a stored agent', () => {
   it('is given out as it was sent, with whose it is', async () => {
-    const answer = await ann!.post('/v1/ai/agents', greeter('greeter', { description: 'Greets.' }));
+    const answer = await callers.ann.post('/v1/ai/agents', greeter('greeter', { description: 'Greets.' }));
     isDescribed('createStoredAgent', answer);
-    const agent = agentOf(answer);
+    const agent = dataOf<StoredAgent>(answer);
     expect(agent).toEqual({
       ...greeter('greeter', { description: 'Greets.' }),
       agent_id: expect.stringMatching(/^agt_/),
@@ -56,83 +54,91 @@ describe('a stored agent', () => {
       ],
     });
     for (const path of [agent.agent_id, 'name/greeter']) {
-      const read = await bob!.get(`/v1/ai/agents/${path}`);
-      expect(agentOf(read)).toEqual(agent);
+      const read = await callers.bob.get(`/v1/ai/agents/${path}`);
+      expect(dataOf<StoredAgent>(read)).toEqual(agent);
     }
-    isDescribed('readStoredAgent', await ann!.get(`/v1/ai/agents/${agent.agent_id}`));
-    isDescribed('listStoredAgents', await ann!.get('/v1/ai/agents'));
+    isDescribed('readStoredAgent', await callers.ann.get(`/v1/ai/agents/${agent.agent_id}`));
+    isDescribed('listStoredAgents', await callers.ann.get('/v1/ai/agents'));
   });
 
   it('that is sent again byte for byte is the same one; another one of its name is refused', async () => {
     const agent = await create(greeter('once'));
     expect(await create(greeter('once'))).toEqual(agent);
     const conflict = [409, 'RobotoConflictException', expect.stringContaining(agent.agent_id)];
-    expect(refusal(await bob!.post('/v1/ai/agents', greeter('once')))).toEqual(conflict);
-    expect(refusal(await ann!.post('/v1/ai/agents', greeter('once', { description: 'x' })))).toEqual(conflict);
-    expect((await create(greeter('once'), gus)).agent_id).not.toBe(agent.agent_id);
+    expect(refusalOf(await callers.bob.post('/v1/ai/agents', greeter('once')))).toEqual(conflict);
+    expect(refusalOf(await callers.ann.post('/v1/ai/agents', greeter('once', { description: 'x' })))).toEqual(conflict);
+    expect((await create(greeter('once'), callers.gus)).agent_id).not.toBe(agent.agent_id);
   });
 
   it('may have any name, also one that looks like a part of a path', async () => {
     for (const name of ['launch', 'name', 'a/b', 'Größe 100 %', '../..', ' ']) {
       const { agent_id } = await create(greeter(name));
-      const found = await ann!.get(`/v1/ai/agents/name/${encodeURIComponent(name)}`);
-      expect(agentOf(found).agent_id, name).toBe(agent_id);
+      const found = await callers.ann.get(`/v1/ai/agents/name/${encodeURIComponent(name)}`);
+      expect(dataOf<StoredAgent>(found).agent_id, name).toBe(agent_id);
     }
   });
 
   it('is changed in part: what is absent stays, a null description clears it', async () => {
     const agent = await create(greeter('changing', { description: 'Greets.' }));
     const path = `/v1/ai/agents/${agent.agent_id}`;
-    const renamed = await bob!.call('PUT', path, { name: 'changed' });
+    const renamed = await callers.bob.call('PUT', path, { name: 'changed' });
     isDescribed('updateStoredAgent', renamed);
-    expect(agentOf(renamed)).toEqual({ ...agent, name: 'changed', modified_by: 'bob', modified: expect.any(String) });
-    expect(agentOf(await ann!.call('PUT', path, { description: null })).description).toBeNull();
+    expect(dataOf<StoredAgent>(renamed)).toEqual({
+      ...agent,
+      name: 'changed',
+      modified_by: 'bob',
+      modified: expect.any(String),
+    });
+    expect(dataOf<StoredAgent>(await callers.ann.call('PUT', path, { description: null })).description).toBeNull();
     const request_template = { messages: ['Greet {{one}} and {{two}}.'] };
-    const half = await ann!.call('PUT', path, { request_template });
-    expect(refusal(half)).toEqual([400, 'RobotoInvalidRequestException', expect.stringContaining('{{two}}')]);
+    const half = await callers.ann.call('PUT', path, { request_template });
+    expect(refusalOf(half)).toEqual([400, 'RobotoInvalidRequestException', expect.stringContaining('{{two}}')]);
     const variables = [{ name: 'one' }, { name: 'two', required: false, default: 'all' }];
-    const both = agentOf(await ann!.call('PUT', path, { request_template, variables }));
+    const both = dataOf<StoredAgent>(await callers.ann.call('PUT', path, { request_template, variables }));
     expect(both.request_template).toEqual({
       messages: [{ role: 'user', content: [{ content_type: 'text', text: 'Greet {{one}} and {{two}}.' }] }],
     });
-    expect(refusal(await ann!.call('PUT', path, { name: 'once' }))[0]).toBe(409);
-    expect(agentOf(await ann!.get(path))).toEqual(both);
+    expect(refusalOf(await callers.ann.call('PUT', path, { name: 'once' }))[0]).toBe(409);
+    expect(dataOf<StoredAgent>(await callers.ann.get(path))).toEqual(both);
   });
 
   it('keeps the agent of the configuration that runs it when its template is replaced', async () => {
     const agent = await create({ name: 'of bare', request_template: { agent_id: 'test.bare', messages: ['hi'] } });
-    const put = (request_template: object) => ann!.call('PUT', `/v1/ai/agents/${agent.agent_id}`, { request_template });
-    expect(agentOf(await put({ messages: ['hello'] })).request_template).toMatchObject({ agent_id: 'test.bare' });
+    const put = (request_template: object) =>
+      callers.ann.call('PUT', `/v1/ai/agents/${agent.agent_id}`, { request_template });
+    expect(dataOf<StoredAgent>(await put({ messages: ['hello'] })).request_template).toMatchObject({
+      agent_id: 'test.bare',
+    });
     const other = { agent_id: 'test.agent', messages: ['hello'] };
-    expect(agentOf(await put(other)).request_template).toMatchObject({ agent_id: 'test.agent' });
+    expect(dataOf<StoredAgent>(await put(other)).request_template).toMatchObject({ agent_id: 'test.agent' });
   });
 
   it('is gone once it is deleted, and its name is free', async () => {
     const agent = await create(greeter('going'));
     const path = `/v1/ai/agents/${agent.agent_id}`;
-    const gone = await bob!.call('DELETE', path);
+    const gone = await callers.bob.call('DELETE', path);
     isDescribed('deleteStoredAgent', gone);
     expect(gone.status).toBe(200);
     const missing = [404, 'RobotoNotFoundException', expect.stringContaining(agent.agent_id)];
     for (const answer of [
-      await ann!.get(path),
-      await ann!.call('DELETE', path),
-      await ann!.call('PUT', path, { name: 'x' }),
+      await callers.ann.get(path),
+      await callers.ann.call('DELETE', path),
+      await callers.ann.call('PUT', path, { name: 'x' }),
     ]) {
-      expect(refusal(answer)).toEqual(missing);
+      expect(refusalOf(answer)).toEqual(missing);
     }
-    expect(refusal(await ann!.post(`${path}/launch`, { values: { who: 'you' } }))).toEqual(missing);
+    expect(refusalOf(await callers.ann.post(`${path}/launch`, { values: { who: 'you' } }))).toEqual(missing);
     expect((await create(greeter('going'))).agent_id).not.toBe(agent.agent_id);
   });
 
   it('is seen by every gateway on the same folder at once, and after a restart', async () => {
-    const second = await serveFor(world, orgs.auth, { catalog: AGENTS_CATALOG });
+    const second = await serveFor(world, orgs.auth, { catalog: THREAD_CATALOG });
     try {
       const agent = await create(greeter('shared'));
       const elsewhere = second.as(orgs.ann);
-      expect(agentOf(await elsewhere.get(`/v1/ai/agents/${agent.agent_id}`))).toEqual(agent);
-      agentOf(await elsewhere.call('PUT', `/v1/ai/agents/${agent.agent_id}`, { description: 'there' }));
-      expect(agentOf(await ann!.get(`/v1/ai/agents/${agent.agent_id}`)).description).toBe('there');
+      expect(dataOf<StoredAgent>(await elsewhere.get(`/v1/ai/agents/${agent.agent_id}`))).toEqual(agent);
+      dataOf<StoredAgent>(await elsewhere.call('PUT', `/v1/ai/agents/${agent.agent_id}`, { description: 'there' }));
+      expect(dataOf<StoredAgent>(await callers.ann.get(`/v1/ai/agents/${agent.agent_id}`)).description).toBe('there');
     } finally {
       await second.stop();
     }
@@ -146,34 +152,38 @@ describe('a list of stored agents', () => {
     const owner = { org_id: orgs.globex, user_id: 'gus' };
     for (let n = 0; n < 60; n++) await agents.create({ ...contents, name: `listed ${n}` }, owner);
     const before = (await agents.list(orgs.globex)).map(({ agent_id }) => agent_id);
-    const first = pageOf(await gus!.get('/v1/ai/agents'));
+    const first = dataOf<AgentPage>(await callers.gus.get('/v1/ai/agents'));
     expect(first.items).toHaveLength(50);
     const last = await agents.find(first.items.at(-1)?.agent_id ?? '');
     if (last === undefined) throw new Error('the last of the page is not there');
     await agents.remove(last);
     await agents.create({ ...contents, name: 'newer' }, owner);
-    const rest = pageOf(await gus!.get(`/v1/ai/agents?page_token=${first.next_token}`));
+    const rest = dataOf<AgentPage>(await callers.gus.get(`/v1/ai/agents?page_token=${first.next_token}`));
     expect(rest.next_token).toBeNull();
     expect([...first.items, ...rest.items].map(({ agent_id }) => agent_id)).toEqual(before);
-    const token = refusal(await gus!.get('/v1/ai/agents?page_token=bm90IG9uZQ'));
+    const token = refusalOf(await callers.gus.get('/v1/ai/agents?page_token=bm90IG9uZQ'));
     expect(token).toEqual([400, 'RobotoInvalidRequestException', expect.stringContaining('page_token')]);
   });
 
   it('is that of one’s own org, whatever the headers say', async () => {
     const foreign = { 'x-roboto-org-id': orgs.acme };
     for (const answer of [
-      await gus!.get('/v1/ai/agents', foreign),
-      await gus!.post('/v1/ai/agents', greeter('smuggled'), foreign),
+      await callers.gus.get('/v1/ai/agents', foreign),
+      await callers.gus.post('/v1/ai/agents', greeter('smuggled'), foreign),
     ]) {
-      expect(refusal(answer)).toEqual([403, 'RobotoUnauthorizedException', expect.stringContaining('X-Roboto-Org-Id')]);
+      expect(refusalOf(answer)).toEqual([
+        403,
+        'RobotoUnauthorizedException',
+        expect.stringContaining('X-Roboto-Org-Id'),
+      ]);
     }
-    const ours = pageOf(await ann!.get('/v1/ai/agents', { 'x-roboto-org-id': orgs.acme }));
+    const ours = dataOf<AgentPage>(await callers.ann.get('/v1/ai/agents', { 'x-roboto-org-id': orgs.acme }));
     expect(ours.items.map(({ org_id }) => org_id).filter((org) => org !== orgs.acme)).toEqual([]);
     const { name } = await create(greeter('only ours'));
     const path = `/v1/ai/agents/name/${encodeURIComponent(name)}`;
-    expect(refusal(await gus!.get(path, { 'x-roboto-resource-owner-id': orgs.acme }))[0]).toBe(404);
-    expect(refusal(await ann!.get(path, { 'x-roboto-resource-owner-id': orgs.globex }))[0]).toBe(404);
-    expect((await ann!.get(path, { 'x-roboto-resource-owner-id': orgs.acme })).status).toBe(200);
+    expect(refusalOf(await callers.gus.get(path, { 'x-roboto-resource-owner-id': orgs.acme }))[0]).toBe(404);
+    expect(refusalOf(await callers.ann.get(path, { 'x-roboto-resource-owner-id': orgs.globex }))[0]).toBe(404);
+    expect((await callers.ann.get(path, { 'x-roboto-resource-owner-id': orgs.acme })).status).toBe(200);
   });
 });
 
@@ -233,27 +243,27 @@ describe('what cannot be stored', () => {
       'variables.0.collection_content_type',
     ],
   ])('%s is refused by its path', async (_what, body, path) => {
-    const [status, code, message] = refusal(await ann!.post('/v1/ai/agents', body));
+    const [status, code, message] = refusalOf(await callers.ann.post('/v1/ai/agents', body));
     expect([status, code]).toEqual([400, 'RobotoInvalidRequestException']);
     expect(message).toContain(path);
-    expect(refusal(await ann!.get('/v1/ai/agents/name/bad'))[0]).toBe(404);
+    expect(refusalOf(await callers.ann.get('/v1/ai/agents/name/bad'))[0]).toBe(404);
   });
 
   it('is also what names an agent or a profile that is not configured', async () => {
     const unknown = template({ agent_id: 'test.nobody', messages: ['hi'] });
-    expect(refusal(await ann!.post('/v1/ai/agents', unknown))).toEqual([
+    expect(refusalOf(await callers.ann.post('/v1/ai/agents', unknown))).toEqual([
       404,
       'RobotoNotFoundException',
       expect.stringContaining('test.nobody'),
     ]);
     const profile = template({ model_profile: 'huge', messages: ['hi'] });
-    expect(refusal(await ann!.post('/v1/ai/agents', profile))[2]).toContain('"huge"');
+    expect(refusalOf(await callers.ann.post('/v1/ai/agents', profile))[2]).toContain('"huge"');
     const open = { model_profile: '{{profile}}', messages: ['hi'] };
     await create({ name: 'any profile', request_template: open, variables: [{ name: 'profile' }] });
   });
 
   it('is what is too large to be launched', async () => {
-    const answer = await ann!.post('/v1/ai/agents', template(said('x'.repeat(3_000_000))));
+    const answer = await callers.ann.post('/v1/ai/agents', template(said('x'.repeat(3_000_000))));
     expect(answer.status).toBe(413);
   });
 });

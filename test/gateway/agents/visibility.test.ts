@@ -1,31 +1,24 @@
 /** Who may do what with a stored agent, on every route of them. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StoredAgent } from '../../contract/stored-agent.js';
-import { STORED_AGENT_ROUTES } from '../../gateway/routes/agents/table.js';
-import { ROUTES } from '../../gateway/routes/table.js';
-import { createWorld } from '../support/world.js';
-import type { World } from '../support/world.js';
-import { threadConfig } from '../threads/thread-world.js';
-import { agentOf, AGENTS_CATALOG, greeter, refusal } from './agents-world.js';
-import { createOrgs, serveFor } from './gateway-world.js';
-import type { Answer, Caller, GatewayWorld, Orgs } from './gateway-world.js';
+import type { StoredAgent } from '../../../contract/stored-agent.js';
+import { STORED_AGENT_ROUTES } from '../../../gateway/routes/agents/table.js';
+import { ROUTES } from '../../../gateway/routes/table.js';
+import type { Answer, Caller } from '../gateway-world.js';
+import { serveFor } from '../gateway-world.js';
+import { createThreadGateway, dataOf, refusalOf, THREAD_CATALOG } from '../threads/thread-gateway.js';
+import type { ThreadGateway } from '../threads/thread-gateway.js';
+import { greeter } from './greeter.js';
 
-let world: World;
-let orgs: Orgs;
-let gateway: GatewayWorld;
+let world: ThreadGateway['world'];
+let orgs: ThreadGateway['orgs'];
+let callers: ThreadGateway['callers'];
+let stop: ThreadGateway['stop'];
 
 beforeAll(async () => {
-  world = await createWorld(threadConfig());
-  orgs = await createOrgs();
-  const limits = { requests_per_second: 1_000, request_burst: 1_000 };
-  gateway = await serveFor(world, orgs.auth, { limits, catalog: AGENTS_CATALOG });
+  ({ world, orgs, callers, stop } = await createThreadGateway());
 });
-afterAll(async () => {
-  await gateway.stop();
-  await world.end();
-  await orgs.remove();
-});
+afterAll(() => stop());
 
 const ROLES = {
   creator: 'ann',
@@ -34,8 +27,8 @@ const ROLES = {
   'admin of another org': 'gus',
 } as const;
 type Role = keyof typeof ROLES;
-const as = (role: Role): Caller => gateway.as(orgs[ROLES[role]]);
-const create = async () => agentOf(await as('creator').post('/v1/ai/agents', greeter(randomUUID())));
+const as = (role: Role): Caller => callers[ROLES[role]];
+const create = async () => dataOf<StoredAgent>(await as('creator').post('/v1/ai/agents', greeter(randomUUID())));
 
 /** For each route a good body, so that only the caller can be what is wrong, and what another org gets of it. */
 interface Expectation {
@@ -81,7 +74,7 @@ describe('a stored agent', () => {
       expect(answer.text).not.toContain(orgs.acme);
       return;
     }
-    expect(refusal(answer).slice(0, 2)).toEqual([404, 'RobotoNotFoundException']);
+    expect(refusalOf(answer).slice(0, 2)).toEqual([404, 'RobotoNotFoundException']);
     // Exactly what it gets for one that never was.
     const never = { ...agent, agent_id: agent.agent_id.replace(/.$/, 'x'), name: `${agent.name}x` };
     const missing = await call(operation, as(role), never);
@@ -91,23 +84,23 @@ describe('a stored agent', () => {
       text: text.replaceAll(agent_id, 'ID').replaceAll(name, 'NAME'),
     });
     expect(plain(answer, agent)).toEqual(plain(missing, never));
-    expect(agentOf(await as('creator').get(`/v1/ai/agents/${agent.agent_id}`))).toEqual(agent);
+    expect(dataOf<StoredAgent>(await as('creator').get(`/v1/ai/agents/${agent.agent_id}`))).toEqual(agent);
   });
 
   it('is seen by whoever sits at a machine without auth, of whichever org it is', async () => {
     const agent = await create();
-    const local = await serveFor(world, { kind: 'off' }, { catalog: AGENTS_CATALOG });
+    const local = await serveFor(world, { kind: 'off' }, { catalog: THREAD_CATALOG });
     try {
       const me = local.as();
-      expect(agentOf(await me.get(`/v1/ai/agents/${agent.agent_id}`))).toEqual(agent);
+      expect(dataOf<StoredAgent>(await me.get(`/v1/ai/agents/${agent.agent_id}`))).toEqual(agent);
       const owner = { 'x-roboto-resource-owner-id': orgs.acme };
-      expect(agentOf(await me.get(`/v1/ai/agents/name/${agent.name}`, owner))).toEqual(agent);
-      const mine = agentOf(await me.post('/v1/ai/agents', greeter(randomUUID())));
+      expect(dataOf<StoredAgent>(await me.get(`/v1/ai/agents/name/${agent.name}`, owner))).toEqual(agent);
+      const mine = dataOf<StoredAgent>(await me.post('/v1/ai/agents', greeter(randomUUID())));
       expect(mine).toMatchObject({ org_id: '', created_by: '' });
-      expect(agentOf(await me.get(`/v1/ai/agents/name/${mine.name}`))).toEqual(mine);
+      expect(dataOf<StoredAgent>(await me.get(`/v1/ai/agents/name/${mine.name}`))).toEqual(mine);
       const launched = await me.post(`/v1/ai/agents/${mine.agent_id}/launch`, { values: { who: 'me' } });
       expect(launched.body['data'], launched.text).toMatchObject({ org_id: '', created_from_agent_id: mine.agent_id });
-      expect(refusal(await as('creator').get(`/v1/ai/agents/${mine.agent_id}`))[0]).toBe(404);
+      expect(refusalOf(await as('creator').get(`/v1/ai/agents/${mine.agent_id}`))[0]).toBe(404);
     } finally {
       await local.stop();
     }
