@@ -309,6 +309,9 @@ describe('a folder of documents', () => {
     expect(await open('https://docs.test/lib/ports/bergen%20notes.md')).toMatchObject({ format: 'markdown' });
     for (const path of ['outside.txt', 'chart.png', '../../etc/passwd', '..%2f..%2fetc%2fpasswd', 'ports'])
       expect(await open(`https://docs.test/lib/${path}`)).toBeUndefined();
+    // What is not below the URL is none of the folder's business, even where there is no folder.
+    const absent = localDocuments({ folder: join(folder, 'absent'), base_url: 'https://docs.test/lib' });
+    expect(await absent.open?.('https://other.test/lib/ports/oslo.html')).toBeUndefined();
   });
 
   it('that is missing is a failure, and found once it is there', async () => {
