@@ -1,5 +1,5 @@
 /** Bare workflows: the same activities without Perdure around them. */
-import { executeChild, proxyActivities } from '@temporalio/workflow';
+import { continueAsNew, executeChild, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { CallModelInput, RunActivities } from '../contract/activities.js';
 import { digestOf, EMPTY_DIGEST, extendDigest } from '../contract/digest.js';
 import type { BaseMessage } from '../contract/messages.js';
@@ -56,6 +56,28 @@ export async function wholeConversation(calls: number): Promise<number> {
   const messages: BaseMessage[] = [{ role: 'user', content: `answer ${calls} times` }];
   for (let n = 0; n < calls; n++) messages.push(...(await answerWhole(messages)));
   return messages.length;
+}
+
+/** A conversation of so many turns, each a child that is given all that was said. */
+export async function wholeThread(
+  turns: number,
+  question: string,
+  said: BaseMessage[] = [],
+  done = 0,
+): Promise<number> {
+  const messages = [...said];
+  for (let n = done + 1; n <= turns; n++) {
+    messages.push({ role: 'user', content: question });
+    const workflowId = `${workflowInfo().workflowId}/turn_${n}`;
+    messages.push(...(await executeChild(wholeTurn, { workflowId, args: [messages] })));
+    if (workflowInfo().continueAsNewSuggested && n < turns)
+      await continueAsNew<typeof wholeThread>(turns, question, messages, n);
+  }
+  return messages.length;
+}
+
+export async function wholeTurn(messages: BaseMessage[]): Promise<BaseMessage[]> {
+  return answerWhole(messages);
 }
 
 /** One bare run that starts bare children side by side, each with the same activities as a child agent's run. */

@@ -4,11 +4,13 @@ import { availableParallelism, cpus } from 'node:os';
 import { deltaLatency } from './delta-latency.js';
 import { gatewayStream } from './gateway-stream.js';
 import { historyGrowth } from './history-growth.js';
+import { threadGrowth } from './thread-growth.js';
 import { throughput } from './throughput.js';
 import { treeThroughput } from './tree-throughput.js';
 
 const BENCHMARKS: Record<string, { title: string; run: () => Promise<string> }> = {
   history: { title: 'History per model call as a conversation grows', run: historyGrowth },
+  threads: { title: 'History per turn as a thread grows', run: threadGrowth },
   latency: { title: 'From a delta to a subscriber', run: deltaLatency },
   tree: { title: 'Trees per second: one root and ten children', run: treeThroughput },
   gateway: { title: 'Streams over HTTP', run: gatewayStream },

@@ -5,7 +5,7 @@
 import type { StreamEvent } from '../../client/index.js';
 import { duration, line } from '../format.js';
 import type { RunView } from './run-view.js';
-import { countOf } from './tell.js';
+import { countOf, goalLine } from './tell.js';
 
 interface OpenBlock {
   id: string;
@@ -74,6 +74,11 @@ export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.Writa
         return say(event.text);
       case 'budget_exceeded':
         return say(countOf(event));
+      case 'goal_declared':
+      case 'goal_achieved':
+      case 'goal_failed':
+      case 'reprompted':
+        return say(goalLine(event));
       case 'live_dropped':
         return;
       case 'stream_ended':

@@ -35,6 +35,21 @@ export function cancelReason({ reason, note }: { reason: string; note?: string |
   return `canceled: ${reason}${note === undefined ? '' : ` (${note})`}`;
 }
 
+type GoalEvent = EventOf<'goal_declared' | 'goal_achieved' | 'goal_failed' | 'reprompted'>;
+
+export function goalLine(event: GoalEvent): string {
+  switch (event.type) {
+    case 'goal_declared':
+      return `${event.goal_id}: ${event.goal_type}`;
+    case 'goal_achieved':
+      return `${event.goal_id}: achieved`;
+    case 'goal_failed':
+      return `${event.goal_id}: failed, ${line(event.reason)}`;
+    case 'reprompted':
+      return `the model is asked to go on: ${line(event.reason)}`;
+  }
+}
+
 /** What an event says, without its type and its time: for a log with one line each. */
 export function gistOf(event: StreamEvent): string {
   switch (event.type) {
@@ -67,6 +82,8 @@ export function gistOf(event: StreamEvent): string {
     }
     case 'attempt_retracted':
       return `attempts up to ${event.attempt}`;
+    case 'model_fallback':
+      return `${event.from} to ${event.to}: ${line(event.reason)}`;
     case 'context_compacted':
       return `${event.messages} messages as a summary: about ${event.tokens_before} to ${event.tokens_after} tokens`;
     case 'budget_exceeded':
@@ -89,6 +106,11 @@ export function gistOf(event: StreamEvent): string {
     }
     case 'answer_rejected':
       return line(event.reason);
+    case 'goal_declared':
+    case 'goal_achieved':
+    case 'goal_failed':
+    case 'reprompted':
+      return goalLine(event);
     case 'run_completed':
       if (event.status === 'failed') return `failed: ${event.failure.code}: ${line(event.failure.debug_message)}`;
       if (event.status === 'canceled') return cancelReason(event.cancellation);

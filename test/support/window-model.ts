@@ -86,6 +86,8 @@ const look = defineTool({
 });
 
 export const WINDOW_AGENT = 'test.window';
+/** Of the model that workers in processes of their own have. */
+export const CRASH_WINDOW = 1_500;
 
 export function windowConfig(model: WindowModel, profile: Partial<ModelProfile>, runtime: RuntimeOptions = {}) {
   return {

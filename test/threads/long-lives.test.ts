@@ -1,6 +1,7 @@
 /** Threads that live long: continue-as-new between turns, prefixes that another worker reads, killed workers. */
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { createFileArtefacts } from '../../store/file-artefacts.js';
 import { call, script } from '../support/test-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
@@ -66,6 +67,32 @@ describe('a thread', () => {
     expect(started?.continuedExecutionRunId).toBeTruthy();
     const bytes = (started?.input?.payloads ?? []).reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
     expect(bytes).toBeLessThan(20_000);
+  });
+
+  it('keeps a long tool output by reference: the message has its ends, the store all of it', async () => {
+    const world = await makeWorld(threadConfig());
+    const { threads } = world.client;
+    const bytes = 5 * 1024 * 1024;
+    const big = call('outputs.big', { bytes, ran: join(world.server.dataDir, 'ran') });
+    const { thread_id } = await threads.start({
+      agent_id: 'test.agent',
+      messages: [script([{ tool_calls: [big] }, { text: 'Long.' }, { text: 'Still long.' }])],
+    });
+    const { messages } = await settled(threads, thread_id);
+    expect(told({ messages }).slice(2)).toEqual([
+      'roboto completed: success turn_1_call_1_1',
+      'assistant completed: Long.',
+    ]);
+    const [result] = messages[2]?.content ?? [];
+    if (result?.content_type !== 'tool_result') expect.fail('no tool result');
+    expect(result.raw_response).toMatchObject({ trimmed: true, output_ref: { byte_size: bytes } });
+    expect(JSON.stringify(messages).length).toBeLessThan(20_000);
+    const { id } = (result.raw_response as { output_ref: { id: string } }).output_ref;
+    expect((await createFileArtefacts(join(world.server.dataDir, 'artefacts')).read(id)).byteLength).toBe(bytes);
+    await threads.send(thread_id, { message: 'and now?' });
+    expect(told(await settled(threads, thread_id)).at(-1)).toBe('assistant completed: Still long.');
+    for (const workflow of [thread_id, `${thread_id}/turn_1`, `${thread_id}/turn_2`])
+      expect((await world.temporal.workflow.getHandle(workflow).describe()).historySize).toBeLessThan(64 * 1024);
   });
 
   it('costs as much history in a late turn as in an early one', async () => {

@@ -28,7 +28,7 @@ const factsAfter = (steps: number) =>
 describe.each([
   ['with what its worker remembers', {}],
   ['on a worker that remembers nothing', { context_cache_runs: 0 }],
-  ['over continue-as-new', { continue_as_new_after_events: 30 }],
+  ['over continue-as-new', { continue_as_new_after_events: 30, context_cache_runs: 0 }],
 ] as const)('a run that grows beyond the window, %s,', (_, runtime) => {
   it('goes on from summaries, with the user’s message as it is', async () => {
     const { world, model, run } = await makeWorld(WINDOW, undefined, runtime);

@@ -9,15 +9,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { defineConfig } from '../../kit/index.js';
-import type { RuntimeOptions } from '../../kit/index.js';
+import type { ConfigOptions, RuntimeOptions } from '../../kit/index.js';
 import { createRegistry } from '../../kit/registry.js';
 import type { StreamEvent } from '../../client/index.js';
+import { scripted } from '../../providers/index.js';
 import { startWorker } from '../../worker/create-worker.js';
 import type { RunningWorker } from '../../worker/create-worker.js';
 import { startEmbeddedServer } from '../../worker/embedded-server.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { call, script, testConfig } from '../support/test-agents.js';
 import { treeConfig } from '../support/tree-agents.js';
+import { createWindowModel, windowConfig, WINDOW_AGENT } from '../support/window-model.js';
 import { until } from '../support/world.js';
 import { settled, threadConfig } from '../threads/thread-world.js';
 
@@ -41,6 +43,8 @@ interface Case {
   live?: boolean;
   trees?: boolean;
   runtime?: RuntimeOptions;
+  /** Instead of the agents that play a script. */
+  window?: number;
 }
 
 const CASES: Record<string, Case> = {
@@ -101,6 +105,7 @@ const CASES: Record<string, Case> = {
   'model-failed': { input: script([{ fail: { code: 'model_unauthorized' } }]) },
   /** Of 0.3: it failed, since nothing was compacted then. */
   'model-context-exceeded': { input: script([{ fail: { code: 'model_context_exceeded' } }]) },
+  'refused-then-compacted': { window: 1_500, input: 'fact_0 steps=5 size=700' },
   'canceled-while-streaming': { input: script([{ text: ['well'], hang: true }]), cancelAt: 'text_chunk' },
   'canceled-while-tools-run': {
     input: script([{ tool_calls: [call('tools.act', { do: 'hang' })] }]),
@@ -114,7 +119,11 @@ const CASES: Record<string, Case> = {
 };
 
 interface ThreadCase {
-  turns: Parameters<typeof script>[0];
+  turns?: Parameters<typeof script>[0];
+  /** Instead of a script: the first message, for a model with that window. */
+  window?: { tokens: number; first: string };
+  /** A model writes the title. */
+  titled?: boolean;
   /** What is said after the first message; each waits until the turn before it is over. */
   say: string[];
   goals?: { goal_type: string; goal_data: Record<string, unknown> }[];
@@ -122,9 +131,12 @@ interface ThreadCase {
   cancelAt?: string;
   /** Ends the thread in the middle of its last turn. */
   deleteAt?: string;
+  /** Every message is sent twice, as by a client whose connection broke, and read after that. */
+  repeats?: true;
 }
 
 const look = { tool: 'client.declared.client_look', args: {} };
+const question = (n: number) => `fact_${n} ${'x'.repeat(700)}`;
 const THREADS: Record<string, ThreadCase> = {
   'thread-with-tools-and-goals': {
     turns: [
@@ -140,6 +152,11 @@ const THREADS: Record<string, ThreadCase> = {
       { goal_type: 'unknown', goal_data: {} },
     ],
   },
+  'thread-compacted': {
+    window: { tokens: 1_500, first: question(1) },
+    say: [question(2), question(3), question(4), question(5), 'fact_6 steps=6 size=400', 'fact_7'],
+  },
+  'thread-titled': { turns: [{ text: 'One.' }, { text: 'Two.' }], say: ['two'], titled: true },
   'thread-canceled-then-deleted': {
     turns: [
       { text: ['well'], hang: true },
@@ -154,6 +171,11 @@ const THREADS: Record<string, ThreadCase> = {
     say: ['two', 'three', 'four'],
     runtime: { continue_as_new_after_events: 25 },
   },
+  'thread-messages-repeated': {
+    turns: Array.from({ length: 3 }, (_, n) => ({ text: `Answer ${n + 1}.` })),
+    say: ['more', 'more'],
+    repeats: true,
+  },
 };
 
 const recorded = readdirSync(new URL('histories/', import.meta.url));
@@ -165,7 +187,7 @@ const server = await startEmbeddedServer({
   report: console.error,
 });
 const dataDir = await mkdtemp(join(tmpdir(), 'perdure-record-'));
-for (const [name, { input, request, cancelAt, live, trees = false, runtime: given }] of Object.entries(CASES)) {
+for (const [name, { input, request, cancelAt, live, trees = false, runtime: given, window }] of Object.entries(CASES)) {
   const file = fileURLToPath(new URL(`histories/${version}-${name}.json`, import.meta.url));
   if (recorded.some((file) => file.endsWith(`-${name}.json`))) continue;
   const runtime = given ?? (name === 'continued-as-new' ? { continue_as_new_after_events: 40 } : {});
@@ -174,12 +196,20 @@ for (const [name, { input, request, cancelAt, live, trees = false, runtime: give
     namespace: 'default',
     dataDir,
     taskQueue: name,
-    registry: createRegistry(defineConfig(trees ? treeConfig(runtime) : testConfig(runtime))),
+    registry: createRegistry(
+      defineConfig(
+        window !== undefined
+          ? windowConfig(createWindowModel(window), {})
+          : trees
+            ? treeConfig(runtime)
+            : testConfig(runtime),
+      ),
+    ),
     report: console.error,
   });
   const { runs } = worker.client;
   const { run_id } = await runs.start({
-    agent_id: trees ? 'test.node' : 'test.agent',
+    agent_id: window !== undefined ? WINDOW_AGENT : trees ? 'test.node' : 'test.agent',
     input,
     ...request,
     ...(live ? { signal_live: true } : {}),
@@ -194,7 +224,8 @@ for (const [name, { input, request, cancelAt, live, trees = false, runtime: give
   for (const [n, id] of children.entries()) await record(worker, id, file.replace('.json', `.child-${n + 1}.json`));
   await worker.stop();
 }
-for (const [name, { turns, say, goals, runtime = {}, cancelAt, deleteAt }] of Object.entries(THREADS)) {
+for (const [name, each] of Object.entries(THREADS)) {
+  const { turns = [], window, titled = false, say, goals, runtime = {}, cancelAt, deleteAt, repeats } = each;
   const file = fileURLToPath(new URL(`histories/${version}-${name}.json`, import.meta.url));
   if (recorded.some((known) => known.endsWith(`-${name}.json`))) continue;
   const worker = await startWorker({
@@ -202,16 +233,17 @@ for (const [name, { turns, say, goals, runtime = {}, cancelAt, deleteAt }] of Ob
     namespace: 'default',
     dataDir,
     taskQueue: name,
-    registry: createRegistry(defineConfig(threadConfig(runtime))),
+    registry: createRegistry(defineConfig(configOf(each, runtime))),
     report: console.error,
   });
   const { runs, threads } = worker.client;
-  const messages = [script(turns)];
+  const messages = [window?.first ?? script(turns)];
   const { thread_id } = await threads.start({
-    agent_id: 'test.agent',
+    agent_id: window === undefined ? 'test.agent' : WINDOW_AGENT,
     messages,
     client_tools,
     ...(goals === undefined ? {} : { goals }),
+    ...(repeats === undefined ? {} : { mark: { by: 'somebody', digest: 'start' } }),
   });
   const handle = worker.temporal.workflow.getHandle(thread_id);
   const { runId } = await handle.describe();
@@ -224,8 +256,12 @@ for (const [name, { turns, say, goals, runtime = {}, cancelAt, deleteAt }] of Ob
     }
     if (isLast && deleteAt !== undefined) await handle.result();
     else await settled(threads, thread_id);
+    if (titled) await until(async () => (await threads.get(thread_id)).title === 'A title', 'the title');
     const next = say[turn - 1];
-    if (next !== undefined) await threads.send(thread_id, { message: next });
+    if (next === undefined) continue;
+    if (repeats !== undefined) await threads.get(thread_id, { reader: 'somebody' });
+    const options = repeats === undefined ? {} : { mark: { by: 'somebody', digest: next } };
+    for (let n = 0; n < (repeats === undefined ? 1 : 2); n++) await threads.send(thread_id, { message: next }, options);
   }
   await record(worker, thread_id, file, runId);
   for (let turn = 1; turn <= say.length + 1; turn++)
@@ -235,6 +271,17 @@ for (const [name, { turns, say, goals, runtime = {}, cancelAt, deleteAt }] of Ob
   await worker.stop();
 }
 await server.stop();
+
+function configOf({ window, titled = false }: ThreadCase, runtime: RuntimeOptions): ConfigOptions {
+  if (window !== undefined) {
+    const { tokens } = window;
+    return windowConfig(createWindowModel(tokens), { context_tokens: tokens }, runtime);
+  }
+  const config = threadConfig(runtime);
+  if (!titled) return config;
+  const titles = { provider: scripted({ turns: [{ text: 'A title' }] }), model: 'scripted-1' };
+  return { ...config, models: { ...config.models, titles }, threads: { title: { profile: 'titles' } } };
+}
 
 async function answer({ client: { runs } }: RunningWorker, event: StreamEvent, wait: number): Promise<void> {
   if (event.type === 'await_clarification') {
