@@ -1,13 +1,15 @@
 /** Evaluates what is a function in the configuration: approval rules, prompts of children, concurrency keys. */
 import type { Admission, AdmitInput } from '../contract/activities.js';
 import { toolFailure } from '../contract/tool-failure.js';
-import type { RegisteredTool, Registry } from '../kit/registry.js';
+import type { RegisteredTool } from '../kit/registry.js';
+import { findTool } from './find-tool.js';
+import type { ToolSources } from './find-tool.js';
 import { InvalidCall, parseArguments } from './parse-arguments.js';
 
-export async function admitCalls(registry: Registry, { calls }: AdmitInput): Promise<Admission[]> {
+export async function admitCalls(sources: ToolSources, { calls }: AdmitInput): Promise<Admission[]> {
   return Promise.all(
-    calls.map(async ({ tool_call_id, tool_id, arguments: text }): Promise<Admission> => {
-      const known = registry.tools.get(tool_id);
+    calls.map(async ({ tool_call_id, tool_id, arguments: text, found }): Promise<Admission> => {
+      const known = findTool(sources, tool_id, found);
       if (known === undefined) {
         const gone = `This worker has no tool ${tool_id}: it may have been removed since the run began.`;
         return { tool_call_id, failure: toolFailure('unavailable', gone) };

@@ -9,24 +9,22 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CallToolInput, CallToolResult, GeneratedFile } from '../contract/activities.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
 import { idempotencyKey } from '../contract/ids.js';
-import { READ_OUTPUT_TOOL } from '../contract/names.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
 import type { ToolFailure } from '../contract/tools.js';
 import type { ToolContext } from '../kit/define-tool.js';
-import type { RegisteredTool, Registry } from '../kit/registry.js';
+import type { RegisteredTool } from '../kit/registry.js';
 import { ToolError, isToolError } from '../kit/tool-error.js';
+import { findTool } from './find-tool.js';
+import type { ToolSources } from './find-tool.js';
 import { isCancelRequested, startHeartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import type { LiveDependencies } from './live-line.js';
 import { InvalidCall, parseArguments } from './parse-arguments.js';
-import { achieveTool } from './pin-goals.js';
-import { readOutputSpec, readOutputTool } from './read-output.js';
 import { createToolState } from './tool-state.js';
 import { toToolOutput } from './tool-output.js';
 import type { ToolOutput } from './tool-output.js';
 
-export interface ToolDependencies extends LiveDependencies {
-  registry: Registry;
+export interface ToolDependencies extends LiveDependencies, ToolSources {
   artefacts: ArtefactStore;
 }
 
@@ -107,12 +105,12 @@ export async function callTool(dependencies: ToolDependencies, input: CallToolIn
 }
 
 async function execute(
-  { registry, artefacts }: ToolDependencies,
+  { registry, toolsets, artefacts }: ToolDependencies,
   input: CallToolInput,
   context: Context,
   given: Pick<ToolContext, 'progress' | 'output' | 'notice' | 'file' | 'state'>,
 ): Promise<ToolOutput> {
-  const known = find(registry, input.tool_id);
+  const known = findTool({ registry, toolsets }, input.tool_id, input.found);
   if (known === undefined)
     throw new ToolError(
       'unavailable',
@@ -138,11 +136,6 @@ async function execute(
     throw abortedError(context, timeout, known, error);
   });
   return toToolOutput(await checkOutput(known, value), artefacts);
-}
-
-function find(registry: Registry, toolId: string): RegisteredTool | undefined {
-  if (toolId === READ_OUTPUT_TOOL) return { tool: readOutputTool, spec: readOutputSpec };
-  return registry.tools.get(toolId) ?? achieveTool(registry, toolId);
 }
 
 async function checkOutput(known: RegisteredTool, value: unknown): Promise<Parameters<typeof toToolOutput>[0]> {

@@ -19,9 +19,11 @@ import { openThread } from './open-thread.js';
 import { resolveRun } from './resolve-run.js';
 import { titleThread } from './title-thread.js';
 import { toToolOutput } from './tool-output.js';
+import type { Toolsets } from './toolsets.js';
 
 export interface ActivityDependencies {
   registry: Registry;
+  toolsets: Toolsets;
   channel: LiveChannel;
   signals: SignalPublishing;
   artefacts: ArtefactStore;
@@ -33,32 +35,22 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
   return {
     resolveRun: (input) =>
       explained('resolving run', input.run_id, async () => {
-        const resolved = resolveRun(dependencies, input);
+        const resolved = await resolveRun(dependencies, input, Context.current());
         contexts.prime(input.run_id, resolved.spec);
         return resolved;
       }),
-    callModel: (input) =>
-      explained(`model call of ${input.step_id} of run`, input.run.run_id, () =>
-        callModel({ ...dependencies, contexts }, input),
-      ),
-    compactContext: (input) =>
-      explained(`compacting the conversation of ${input.step_id} of run`, input.run.run_id, () =>
-        compactContext({ ...dependencies, contexts }, input),
-      ),
+    callModel: (input) => callModel({ ...dependencies, contexts }, input),
+    compactContext: (input) => compactContext({ ...dependencies, contexts }, input),
     callTool: (input) =>
       explained(`${input.tool_id} (${input.tool_call_id}) of run`, input.run.run_id, () =>
         callTool(dependencies, input),
       ),
-    admitCalls: (input) =>
-      explained('admitting calls of run', input.run.run_id, () => admitCalls(dependencies.registry, input)),
+    admitCalls: (input) => explained('admitting calls of run', input.run.run_id, () => admitCalls(dependencies, input)),
     finalizeChild: (input) =>
       explained(`finalizing ${input.tool_id} of run`, input.run.run_id, () => finalizeChild(dependencies, input)),
     keepOutput: (input) =>
       explained('keeping an answer of run', input.run.run_id, () => toToolOutput(input.text, dependencies.artefacts)),
-    callPlanner: (input) =>
-      explained(`planning ${input.step_id} of run`, input.run.run_id, () =>
-        callPlanner({ ...dependencies, contexts }, input),
-      ),
+    callPlanner: (input) => callPlanner({ ...dependencies, contexts }, input),
     openThread: (input) => explained('opening thread', input.thread_id, async () => openThread(dependencies, input)),
     collectTurn: (input) =>
       explained('collecting turn', input.run_id, () => collectTurn(Context.current().client, input)),

@@ -1,7 +1,8 @@
-/** Where a run's request enters: it is validated here, and the agent is pinned as it is now. */
+/** Where a run's request enters: it is validated here, and the agent is pinned as it is now, with what its toolsets have. */
+import type { Context } from '@temporalio/activity';
 import type { ResolvedRun, ResolveRunInput } from '../contract/activities.js';
 import { AGENT_SPEC_VERSION } from '../contract/agent-spec.js';
-import type { AgentSpec } from '../contract/agent-spec.js';
+import type { AgentSpec, PinnedModel } from '../contract/agent-spec.js';
 import { PerdureError } from '../contract/errors.js';
 import { withClientContext } from '../contract/client-context.js';
 import type { Limits, RunLimits } from '../contract/limits.js';
@@ -9,20 +10,27 @@ import type { SearchAttributeName } from '../contract/names.js';
 import { checkRequest } from '../contract/check-request.js';
 import type { RunRequest } from '../contract/run.js';
 import type { ModelProfile } from '../kit/define-config.js';
+import { fallbackChain } from '../kit/model-fallback.js';
 import type { Registry, RegisteredAgent } from '../kit/registry.js';
 import { clientToolId } from '../contract/ids.js';
 import { decide } from '../contract/policy.js';
 import type { ToolSpec } from '../contract/tools.js';
 import { askClarificationSpec } from './ask-clarification.js';
+import { startHeartbeat } from './heartbeat.js';
 import { pinGoals } from './pin-goals.js';
 import { readOutputSpec } from './read-output.js';
+import type { Discovery, Toolsets } from './toolsets.js';
 
 export interface ResolveDependencies {
   registry: Registry;
   searchAttributes: readonly SearchAttributeName[];
 }
 
-export function resolveRun({ registry, searchAttributes }: ResolveDependencies, input: ResolveRunInput): ResolvedRun {
+export async function resolveRun(
+  { registry, searchAttributes, toolsets }: ResolveDependencies & { toolsets: Toolsets },
+  input: ResolveRunInput,
+  context: Context,
+): Promise<ResolvedRun> {
   const request = checkRequest(input.request);
   if (request.parent !== undefined && input.is_child !== true) {
     throw new PerdureError(
@@ -40,7 +48,20 @@ export function resolveRun({ registry, searchAttributes }: ResolveDependencies, 
     throw new PerdureError('invalid_request', 'tool_state: is set by the runtime; a root run begins without any');
   }
   const agent = findAgent(registry, request.agent_id);
-  return { request, spec: pinAgent(registry, agent, request, searchAttributes) };
+  // Before anything is asked of others: a profile that is not there is news at once.
+  findProfile(registry, request.model_profile ?? agent.profile);
+  const discovery = await discover(toolsets, agent, context);
+  return { request, spec: pinAgent(registry, agent, request, searchAttributes, discovery) };
+}
+
+async function discover(toolsets: Toolsets, agent: RegisteredAgent, context: Context): Promise<Discovery> {
+  if (agent.toolsets.length === 0) return { tools: [], missing: [] };
+  const heartbeat = startHeartbeat(context);
+  try {
+    return await toolsets.discover(agent.toolsets, context.cancellationSignal);
+  } finally {
+    heartbeat.stop();
+  }
 }
 
 export function findAgent(registry: Registry, agentId: string): RegisteredAgent {
@@ -62,16 +83,18 @@ function pinAgent(
   agent: RegisteredAgent,
   request: RunRequest,
   searchAttributes: readonly SearchAttributeName[],
+  discovery: Discovery,
 ): AgentSpec {
   const { options } = agent;
   const profileName = request.model_profile ?? agent.profile;
   const profile = findProfile(registry, profileName);
+  const spares = fallbackChain(registry.models, profileName);
   const policies = [
     ...(request.parent?.policies ?? []),
     agent.policy,
     ...(request.policy === undefined ? [] : [request.policy]),
   ];
-  const tools = catalogue(agent, request);
+  const tools = catalogue(agent, request, discovery.tools);
   const goals = pinGoals(registry, request.goals ?? []);
   const isDenied = (tool: ToolSpec) => decide(policies, tool.tool_id).decision === 'deny';
   return {
@@ -80,13 +103,8 @@ function pinAgent(
     description: options.description ?? '',
     instructions: withClientContext(options.instructions, request.thread),
     model: {
-      profile: profileName,
-      provider: profile.provider.name,
-      model: profile.model,
-      parameters: profile.parameters ?? {},
-      ...(profile.price === undefined ? {} : { price: profile.price }),
-      ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
-      ...(profile.context_tokens === undefined ? {} : { context_tokens: profile.context_tokens }),
+      ...pinModel(profileName, profile),
+      ...(spares.length === 0 ? {} : { fallback: spares.map((name) => pinModel(name, findProfile(registry, name))) }),
     },
     // What the model is shown is what is enforced.
     tools: [...tools.filter((tool) => !isDenied(tool)), ...goals.tools],
@@ -100,6 +118,7 @@ function pinAgent(
     ...(options.planner === undefined ? {} : { planner: true }),
     depth: request.parent?.depth ?? 0,
     ...(goals.goals.length === 0 ? {} : { goals: goals.goals }),
+    ...(discovery.missing.length === 0 ? {} : { missing_toolsets: discovery.missing }),
     limits: narrowAll(agent.limits, request.limits),
     synthesis: options.synthesis ?? false,
     runtime: { ...registry.runtime, signal_live: registry.runtime.signal_live || request.signal_live === true },
@@ -107,8 +126,20 @@ function pinAgent(
   };
 }
 
+function pinModel(name: string, profile: ModelProfile): PinnedModel {
+  return {
+    profile: name,
+    provider: profile.provider.name,
+    model: profile.model,
+    parameters: profile.parameters ?? {},
+    ...(profile.price === undefined ? {} : { price: profile.price }),
+    ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
+    ...(profile.context_tokens === undefined ? {} : { context_tokens: profile.context_tokens }),
+  };
+}
+
 /** The agent's tools, the caller's, and the runtime's own: whoever can get a trimmed output must be able to read on. */
-function catalogue(agent: RegisteredAgent, request: RunRequest): ToolSpec[] {
+function catalogue(agent: RegisteredAgent, request: RunRequest, found: readonly ToolSpec[]): ToolSpec[] {
   const names = (request.client_tools ?? []).map((declared) => declared.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new PerdureError('invalid_request', `client_tools: "${twice}" is declared twice`);
@@ -124,8 +155,9 @@ function catalogue(agent: RegisteredAgent, request: RunRequest): ToolSpec[] {
   }));
   // A planner can decide to ask.
   const asks = agent.options.clarifications === true || agent.options.planner !== undefined;
-  const own = [...agent.tools, ...client, ...(asks ? [askClarificationSpec] : [])];
-  return agent.tools.length === 0 ? own : [...own, readOutputSpec];
+  const running = [...agent.tools, ...found];
+  const own = [...running, ...client, ...(asks ? [askClarificationSpec] : [])];
+  return running.length === 0 ? own : [...own, readOutputSpec];
 }
 
 function narrowAll(own: RunLimits, asked: RunLimits | undefined): RunLimits {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
+import { openToolsets } from '../activities/toolsets.js';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';
 import { defineConfig } from '../kit/index.js';
 import type { ConfigOptions } from '../kit/index.js';
@@ -47,13 +48,15 @@ export async function openStage(): Promise<Stage> {
       return worker;
     },
     async bareWorker(options, taskQueue) {
+      const registry = createRegistry(defineConfig(options));
       const connection = await NativeConnection.connect(server.connection);
       const worker = await Worker.create({
         connection,
         taskQueue,
         workflowBundle: await bundleBaseline(),
         activities: createActivities({
-          registry: createRegistry(defineConfig(options)),
+          registry,
+          toolsets: openToolsets(registry, () => {}),
           channel: createMemoryChannel(),
           signals: createSignalPublishing(() => {}),
           artefacts: createFileArtefacts(dataDir),

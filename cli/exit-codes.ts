@@ -28,6 +28,7 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
   unknown_agent: EXIT.usage,
   unknown_profile: EXIT.usage,
   unknown_run: EXIT.usage,
+  unknown_thread: EXIT.usage,
   idempotency_conflict: EXIT.usage,
   unauthenticated: EXIT.usage,
   forbidden: EXIT.usage,

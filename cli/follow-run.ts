@@ -2,26 +2,15 @@
 import { isPerdureError } from '../contract/errors.js';
 import { messageOf } from './command-error.js';
 import { EXIT } from './exit-codes.js';
-import { handlePauses } from './handle-pauses.js';
 import type { Interrupts } from './interrupts.js';
-import type { RunSession } from './run-session.js';
-import type { ServerSettings } from './server-settings.js';
-import { watchForSilence } from './watch-for-silence.js';
-import type { RunView } from './view/run-view.js';
-import { summaryOf } from './view/tell.js';
+import { keepFile } from './run-files.js';
+import { showRun } from './show-run.js';
+import type { ShowOptions } from './show-run.js';
 
-const EXIT_BY_STATUS = { success: EXIT.success, failed: EXIT.failed, canceled: EXIT.canceled } as const;
-
-export interface FollowOptions {
-  session: RunSession;
-  settings: ServerSettings;
-  runId: string;
-  view: RunView;
+export interface FollowOptions extends ShowOptions {
   interrupts: Interrupts;
-  /** Somebody can type answers here. */
-  interactive: boolean;
-  /** With which another command finds the server. */
-  flags: string;
+  /** Where copies of its files go. */
+  saveFiles: string | undefined;
 }
 
 export interface Followed {
@@ -31,7 +20,7 @@ export interface Followed {
 }
 
 export async function followRun(options: FollowOptions): Promise<Followed> {
-  const { session, settings, runId, view, interrupts, interactive, flags } = options;
+  const { session, runId, view, interrupts, saveFiles } = options;
   const { runs } = session.client;
   const leaving = new AbortController();
   let broken: { error: unknown } | undefined;
@@ -48,37 +37,16 @@ export async function followRun(options: FollowOptions): Promise<Followed> {
   };
   interrupts.handle(cancel, () => leaving.abort());
   process.stdout.on('error', () => leaving.abort());
-  const say = (line: string) => view.note(line);
-  const silence =
-    session.embedded || session.temporal === undefined
-      ? undefined
-      : watchForSilence({ client: session.temporal, runId, taskQueue: settings.taskQueue, say });
 
-  const pauses = handlePauses({ runs, runId, view, interactive, flags });
-  let steps = 0;
-  let ended = false;
+  const show = showRun(options);
   try {
     for await (const event of runs.stream(runId, { signal: leaving.signal })) {
-      silence?.heard();
-      view.event(event);
-      pauses.event(event);
-      if (event.type === 'step_started') steps = event.step_number;
-      if (event.type === 'run_completed') {
-        ended = true;
-        pauses.stop();
-        view.end(summaryOf(event, steps));
-        return { exitCode: EXIT_BY_STATUS[event.status], detached: false };
-      }
-      if (event.type === 'stream_ended') {
-        ended = true;
-        view.end({ tone: 'bad', text: `${event.reason} · ${runId}`, reason: event.message });
-        return { exitCode: EXIT.engine_end, detached: false };
-      }
+      const exitCode = show.event(event);
+      if (event.type === 'file_generated') view.note(await keepFile(session.files, event, saveFiles));
+      if (exitCode !== undefined) return { exitCode, detached: false };
     }
   } finally {
-    silence?.stop();
-    pauses.stop();
-    if (!ended) view.end();
+    show.stop();
   }
   if (broken !== undefined) throw broken.error;
   return { exitCode: EXIT.interrupted, detached: true };

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import type { StreamEvent } from '../client/index.js';
 import { askPerson } from './ask-person.js';
 import { describePause } from './describe-pause.js';
-import { createLineReader } from './line-reader.js';
+import type { LineReader } from './line-reader.js';
 import type { Pause } from './open-pauses.js';
 import type { RunView } from './view/run-view.js';
 import { watchPauses } from './watch-pauses.js';
@@ -18,13 +18,13 @@ export interface PauseOptions {
   runs: RunCommands;
   runId: string;
   view: RunView;
-  /** Somebody sits at this terminal. */
-  interactive: boolean;
+  /** Where somebody sits at this terminal. */
+  reader: LineReader | undefined;
   /** With which another command finds the server. */
   flags: string;
 }
 
-export function handlePauses({ runs, runId, view, interactive, flags }: PauseOptions): PauseHandling {
+export function handlePauses({ runs, runId, view, reader, flags }: PauseOptions): PauseHandling {
   const told = new Set<string>();
   const tell = (open: readonly Pause[]) => {
     for (const pause of open) {
@@ -35,11 +35,10 @@ export function handlePauses({ runs, runId, view, interactive, flags }: PauseOpt
       view.note([`waits for ${whose}`, ...lines].join('\n'));
     }
   };
-  // In raw mode the terminal sends Ctrl-C as a key, and no signal.
-  const reader = createLineReader(process.stdin, () => process.kill(process.pid, 'SIGINT'));
-  const person = interactive
-    ? askPerson({ runs, reader, view, answeredBy: userInfo().username })
-    : { pauses: tell, stop: () => {} };
+  const person =
+    reader === undefined
+      ? { pauses: tell, stop: () => {} }
+      : askPerson({ runs, reader, view, answeredBy: userInfo().username });
   const watch = watchPauses({ runs, runId, changed: (open) => person.pauses(open), say: (line) => view.note(line) });
   return {
     event: (event) => watch.event(event),

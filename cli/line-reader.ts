@@ -4,26 +4,40 @@ import type { Key } from 'node:readline';
 import type { ReadStream } from 'node:tty';
 
 export interface LineReader {
-  /** `show` gets the text as it is, after each key. Undefined when the signal aborts. */
-  read(show: (text: string) => void, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * `show` gets the text as it is, after each key. Undefined when the signal aborts, or at a Ctrl-D on an empty line.
+   * A draft is what the line begins with, and is kept up to date.
+   */
+  read(show: (text: string) => void, signal: AbortSignal, draft?: Draft): Promise<string | undefined>;
+}
+
+export interface Draft {
+  text: string;
 }
 
 type Keyboard = Pick<ReadStream, 'setRawMode' | 'resume' | 'pause' | 'on' | 'off'>;
 
 const CURSOR = '▏';
 
+/** In raw mode the terminal sends Ctrl-C as a key, and no signal. */
+export function readKeyboard(): LineReader {
+  return createLineReader(process.stdin, () => process.kill(process.pid, 'SIGINT'));
+}
+
 export function createLineReader(keyboard: Keyboard, interrupt: () => void): LineReader {
   let prepared = false;
   return {
-    async read(show, signal) {
+    async read(show, signal, draft) {
       if (!prepared) emitKeypressEvents(keyboard as ReadStream);
       prepared = true;
-      let [before, after] = ['', ''];
+      let [before, after] = [draft?.text ?? '', ''];
       let finish: (text: string | undefined) => void = () => {};
       const onKey = (text: string | undefined, key: Key) => {
         if (key.ctrl === true && key.name === 'c') return interrupt();
+        if (key.ctrl === true && key.name === 'd' && before + after === '') return finish(undefined);
         if (key.name === 'return' || key.name === 'enter') return finish(before + after);
         [before, after] = edited(before, after, text ?? '', key);
+        if (draft !== undefined) draft.text = before + after;
         show(`${before}${CURSOR}${after}`);
       };
       const onAbort = () => finish(undefined);
@@ -35,7 +49,7 @@ export function createLineReader(keyboard: Keyboard, interrupt: () => void): Lin
           keyboard.setRawMode(true);
           keyboard.on('keypress', onKey);
           keyboard.resume();
-          show(CURSOR);
+          show(`${before}${CURSOR}`);
         });
       } finally {
         signal.removeEventListener('abort', onAbort);

@@ -7,6 +7,7 @@ import { withGatewayFlags } from './gateway-address.js';
 import { SERVER_HELP, withServerFlags } from './server-settings.js';
 import { GATEWAY_HELP, withAuthFlags } from './gateway-flags.js';
 import type { AnswerFlags } from './answer.js';
+import type { ChatFlags } from './chat.js';
 import type { DevFlags } from './dev.js';
 import type { GatewayFlags } from './gateway.js';
 import type { InspectFlags } from './inspect.js';
@@ -38,8 +39,18 @@ withGatewayFlags(subcommand('run', 'run an agent and show it live', runHelp()))
   .option('--model-profile <name>', 'a model profile of the configuration')
   .option('--client-tools <file>', 'JSON: a list of { name: client_…, description, input_schema } that you will run')
   .option('--max-steps <n>', 'at most so many model calls before it has to answer', positive)
+  .option('--save-files <dir>', 'keeps copies of the files that the run makes there')
   .action(async (agent: string, prompt: string, flags: RunFlags) => {
     exitCode = await (await import('./run.js')).run(agent, prompt, { ...flags, debug: isDebug() });
+  });
+
+subcommand('chat', 'talk with an agent, in a thread that stays', chatHelp())
+  .argument('[agent]', 'like demo.assistant; the first of the configuration if absent')
+  .option('--thread <id>', 'go on with a thread that is there')
+  .option('--model-profile <name>', 'a model profile of the configuration, for a new thread')
+  .option('--client-tools <file>', 'JSON: a list of { name: client_…, description, input_schema } that you will run')
+  .action(async (agent: string | undefined, flags: ChatFlags) => {
+    exitCode = await (await import('./chat.js')).chat(agent, { ...flags, debug: isDebug() });
   });
 
 subcommand('worker', 'start a worker on a server that is there', SERVER_HELP).action(async (flags: WorkerFlags) => {
@@ -152,6 +163,17 @@ Without a server, one is started for the time of the run, with a worker of the c
 demo); it forgets the run, unless --data-dir is given. On a server that is there the run is left to its workers.
 
 Ctrl-C cancels the run and waits for its end; a second one leaves it alone and goes.
+${SERVER_HELP}
+${EXIT_CODES_HELP}`;
+}
+
+function chatHelp(): string {
+  return `
+Each line is a message; /help lists what else can be typed. From a pipe, each line is sent when the turn before it is
+over, and the exit code is that of the first turn that did not succeed. Without a server, one is started for the time
+of the chat, as for run; --data-dir keeps its threads.
+
+Ctrl-C cancels the turn; a second one leaves, and the thread goes on.
 ${SERVER_HELP}
 ${EXIT_CODES_HELP}`;
 }

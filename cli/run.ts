@@ -6,6 +6,7 @@ import { commandName } from './command-name.js';
 import { EXIT } from './exit-codes.js';
 import { followRun } from './follow-run.js';
 import { listenForInterrupts } from './interrupts.js';
+import { readKeyboard } from './line-reader.js';
 import { createNotices } from './notices.js';
 import { readClientTools } from './read-client-tools.js';
 import { repeatFlags } from './repeat-flags.js';
@@ -25,6 +26,7 @@ export interface RunFlags extends FoundBy {
   modelProfile?: string;
   clientTools?: string;
   maxSteps?: number;
+  saveFiles?: string;
   debug?: boolean;
 }
 
@@ -49,8 +51,17 @@ export async function run(agentId: string, prompt: string, flags: RunFlags): Pro
     say = report = (line) => view.note(line);
     const interactive = !flags.json && prompt !== '-' && isLive(process.stdout) && process.stdin.isTTY;
     const found = repeatFlags(session.embedded ? { ...flags, address: session.address } : flags);
-    const following = { session, settings, runId, view, interrupts, interactive, flags: found };
-    const { exitCode, detached } = await followRun(following);
+    const reader = interactive ? readKeyboard() : undefined;
+    const { exitCode, detached } = await followRun({
+      session,
+      settings,
+      runId,
+      view,
+      interrupts,
+      reader,
+      saveFiles: flags.saveFiles,
+      flags: found,
+    });
     if (!detached) return exitCode;
     process.stderr.write(`${afterDetaching(session, runId, flags)}\n`);
     process.exit(exitCode);

@@ -5,13 +5,14 @@
 import type { AgentSpec } from './agent-spec.js';
 import type { Compacted } from './compaction.js';
 import type { ChatInvokeCompletion, ChatInvokeUsage } from './completion.js';
+import type { ModelFallback } from './model-chain.js';
 import type { BaseMessage, ToolContent, ToolOutputRef } from './messages.js';
 import type { SearchAttributeName } from './names.js';
 import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './run.js';
 import type { AgentMessage } from './thread-records.js';
 import type { ThreadRequest } from './thread-request.js';
 import type { StateCells, StateChange } from './tool-state.js';
-import type { ToolFailure } from './tools.js';
+import type { ToolFailure, ToolSpec } from './tools.js';
 
 export interface ResolveRunInput {
   run_id: string;
@@ -67,6 +68,8 @@ export interface CompactResult {
   duration_ms: number;
   model_calls: number;
   usage: ChatInvokeUsage | null;
+  profile?: string;
+  fallbacks?: ModelFallback[];
   /** Absent: there was nothing to compact. */
   compacted?: Compacted & {
     summary: string;
@@ -95,6 +98,9 @@ export interface CallModelResult {
   interrupted: boolean;
   /** Of the winning attempt; absent: 1. A planner may make none, or several. */
   model_calls?: number;
+  /** The profile that answered, where it is not the agent's own, and how it came to that. */
+  profile?: string;
+  fallbacks?: ModelFallback[];
 }
 
 export interface CallToolInput {
@@ -104,6 +110,7 @@ export interface CallToolInput {
   tool_id: string;
   arguments: string;
   signal_live: boolean;
+  found?: FoundSpec;
   /** The cells that the tool reads. */
   state?: { run: StateCells; shared: StateCells };
 }
@@ -114,6 +121,9 @@ export interface GeneratedFile {
   mime_type: string;
   byte_size: number;
 }
+
+/** Of a tool that a toolset found: what the call needs of the pinned spec, since no worker has it written down. */
+export type FoundSpec = Pick<ToolSpec, 'parameters' | 'idempotent' | 'timeout_ms'> & { source_name: string };
 
 export interface ToolProgressNote {
   live_id: string;
@@ -143,7 +153,7 @@ export interface CallToolResult {
 /** What the functions of a configuration say about the calls of a batch. */
 export interface AdmitInput {
   run: RunHandle;
-  calls: { tool_call_id: string; tool_id: string; arguments: string }[];
+  calls: { tool_call_id: string; tool_id: string; arguments: string; found?: FoundSpec }[];
 }
 
 export interface Admission {

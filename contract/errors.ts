@@ -97,6 +97,16 @@ export const ERRORS = {
     http_status: 503,
     advice: 'Check the address, and that the Temporal server and a worker are up.',
   },
+  toolset_unavailable: {
+    retry: true,
+    http_status: 503,
+    advice: 'Check that the named server is up, its command or address and its credentials; or make it optional.',
+  },
+  toolset_invalid: {
+    retry: false,
+    http_status: 502,
+    advice: 'Correct what the named server offers, or choose among its tools by the option `tools`.',
+  },
   model_rate_limited: { retry: true, http_status: 429, advice: 'Wait, or raise the limit with the vendor.' },
   model_overloaded: { retry: true, http_status: 503, advice: 'Wait, or use another model profile.' },
   model_server_error: {
@@ -171,6 +181,7 @@ export function isPerdureError(error: unknown): error is PerdureError {
 
 /** What a user may read of a failure: never a vendor's text, a path or a secret. */
 export const SAFE_MESSAGES: Partial<Record<ErrorCode, string>> = {
+  toolset_unavailable: 'A service that this agent needs could not be reached. Please try again.',
   model_rate_limited: 'The model is receiving too many requests. Please try again in a moment.',
   model_overloaded: 'The model is overloaded. Please try again in a moment.',
   model_server_error: 'The model had a problem and could not answer. Please try again.',

@@ -8,6 +8,8 @@
 
 export const AGENT_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 export const TOOL_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
+/** What the ids of a toolset's tools begin with. */
+export const TOOLSET_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 export const STATE_CELL_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 export const CLIENT_TOOL_PATTERN = /^client_[a-z][a-z0-9_]*$/;
 /** A run id that a caller chooses: no `/`, which separates a child from its parent. */

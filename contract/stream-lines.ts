@@ -23,12 +23,28 @@ export interface StreamWarning {
 
 type EngineEnd = Extract<StreamMarker, { type: 'stream_ended' }>;
 
-/** The last word. Whatever ends without one was cut: the run may go on. */
-export type StreamEnd = { perdure: 'end'; run_id: string; cursor: string } & (
+/** How a run ended, or how far it was read. */
+export type Ending =
   | { reason: 'completed'; status: 'success' | 'failed' | 'canceled' }
   | { reason: EngineEnd['reason']; message: string }
   /** A bounded read (`follow=false`) has given what there was; the run may go on. */
-  | { reason: 'tail' }
+  | { reason: 'tail' };
+
+/** The last word. Whatever ends without one was cut: the run may go on. */
+export type StreamEnd = { perdure: 'end'; run_id: string; cursor: string } & Ending;
+
+/** In the stream of a thread, behind the lines of a turn; the next one may begin at any time. */
+export type TurnEnd = {
+  perdure: 'turn_ended';
+  thread_id: string;
+  turn: number;
+  run_id: string;
+  cursor: string;
+} & Exclude<Ending, { reason: 'tail' }>;
+
+/** The last word of a thread's stream. */
+export type ThreadStreamEnd = { perdure: 'end'; thread_id: string; cursor: string } & (
+  { reason: 'deleted' | 'terminated' | 'timed_out' | 'engine_failed'; message: string } | { reason: 'tail' }
 );
 
 /** The header with the `seq` of the last event when the stream was opened; -1 where there was none. */

@@ -81,6 +81,8 @@ export interface ThreadHeader extends ThreadFields {
   ready: boolean;
   counter: number;
   changed: Record<keyof ThreadFields, number>;
+  /** How many turns have begun; those of the thread that it was forked from do not count. */
+  turns: number;
   /** The turn that is going on; its messages come after those that the thread holds. */
   turn?: { run_id: string };
   queued: number;

@@ -28,6 +28,8 @@ export const ToolSpec = z.object({
   approval: z.enum(['never', 'always', 'by_arguments']).optional(),
   /** It has functions (approval, prompt, concurrency key) that the admission activity must evaluate. */
   admission: z.boolean().optional(),
+  /** What its toolset calls it: of a tool that was found by one. */
+  source_name: z.string().optional(),
   /** A function makes the result out of the child's run. */
   finalizer: z.boolean().optional(),
   /** The cells of the durable state that a call is given. */

@@ -9,8 +9,11 @@ import { AgentSummary, ModelProfileResponse } from './shapes/catalog.js';
 import { Accepted, Approval, Clarification, StartRequest, ToolResults } from './shapes/commands.js';
 import { EnvelopeError, hasEnvelope } from './envelope.js';
 import { ErrorBody } from './shapes/error-body.js';
+import { FeedbackRecord, SubmitFeedback } from '../contract/feedback.js';
+import { StoredAgent } from '../contract/stored-agent.js';
 import { AgentMessage } from '../contract/thread-records.js';
 import { RunPage } from './shapes/run-list.js';
+import { CreateAgent, LaunchAgent, UpdateAgent } from './shapes/stored-agents.js';
 import { ListedThread, ThreadDelta, ThreadRecord } from './shapes/thread-answers.js';
 import { SendToThread, StartThread, ToolUseResults } from './shapes/thread-requests.js';
 import { RunSnapshot, RunTree, Transcript } from './shapes/run-snapshot.js';
@@ -27,11 +30,24 @@ const NAMED = {
   Error: ErrorBody,
   EnvelopeError,
 };
-const NAMED_TOO = { AgentSummary, ModelProfileResponse, AgentMessage, ThreadRecord, ListedThread, ThreadDelta };
+const NAMED_TOO = {
+  AgentSummary,
+  ModelProfileResponse,
+  AgentMessage,
+  ThreadRecord,
+  ListedThread,
+  ThreadDelta,
+  StoredAgent,
+  FeedbackRecord,
+};
 const NAMED_INPUTS = {
   StartThread,
   SendToThread,
   ToolUseResults,
+  CreateAgent,
+  UpdateAgent,
+  LaunchAgent,
+  SubmitFeedback,
   StartRequest,
   Clarification,
   ToolResults,

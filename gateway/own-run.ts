@@ -26,7 +26,7 @@ export async function ownRun(
   const missing = () => new PerdureError('unknown_run', `there is no run "${runId}"`);
   try {
     if (threadId !== undefined) {
-      const thread = await ownThread(principal, threadId);
+      const thread = await ownThread(principal, threadId, true);
       return { run: { run_id: runId, record: await runs.describe(runId) }, thread };
     }
     const record = await runs.describe(root);

@@ -16,7 +16,8 @@ export interface NamedThread {
   owner: ThreadOwner;
 }
 
-export type OwnThread = (principal: Principal, threadId: string) => Promise<NamedThread>;
+/** `isThere`: asked now, for what outlives its thread. */
+export type OwnThread = (principal: Principal, threadId: string, isThere?: true) => Promise<NamedThread>;
 
 /** How many owners are kept; those asked for longest ago go first. */
 const MOST_KEPT = 10_000;
@@ -25,9 +26,9 @@ const MOST_KEPT = 10_000;
 export function createOwnThread(threads: Pick<Threads, 'header'>): OwnThread {
   const owners = new Map<string, ThreadOwner>();
 
-  async function ownerOf(threadId: string): Promise<ThreadOwner> {
+  async function ownerOf(threadId: string, isThere = false): Promise<ThreadOwner> {
     const known = owners.get(threadId);
-    if (known !== undefined) {
+    if (known !== undefined && !isThere) {
       owners.delete(threadId);
       owners.set(threadId, known);
       return known;
@@ -42,10 +43,10 @@ export function createOwnThread(threads: Pick<Threads, 'header'>): OwnThread {
     return owner;
   }
 
-  return async (principal, threadId) => {
+  return async (principal, threadId, isThere) => {
     const missing = () => new PerdureError('unknown_thread', `there is no thread "${threadId}"`);
     try {
-      const owner = await ownerOf(threadId);
+      const owner = await ownerOf(threadId, isThere);
       if (!mayReadThread(principal, owner)) throw missing();
       return { thread_id: threadId, owner };
     } catch (error) {

@@ -6,6 +6,7 @@ import type { RunLimits } from '../contract/limits.js';
 import type { BaseMessage } from '../contract/messages.js';
 import type { RunHandle } from '../contract/run.js';
 import type { Tool } from './define-tool.js';
+import type { Toolset } from './define-toolset.js';
 
 export interface AgentOptions {
   /** `service.agent` */
@@ -14,7 +15,7 @@ export interface AgentOptions {
   instructions: string;
   /** A key of the configuration's `models`; its default one if absent. */
   model?: string;
-  tools?: Tool[];
+  tools?: (Tool | Toolset)[];
   limits?: z.input<typeof RunLimits>;
   /** A last model call without tools writes the answer. */
   synthesis?: boolean;

@@ -7,4 +7,6 @@ export { defineConfig } from './define-config.js';
 export type { Config, ConfigOptions, GoalType, ModelProfile, RuntimeOptions } from './define-config.js';
 export { defineTool } from './define-tool.js';
 export type { FinalizerInput, Tool, ToolContext, ToolOptions, ToolReturn, ToolState } from './define-tool.js';
+export { defineToolset } from './define-toolset.js';
+export type { FoundTool, OpenToolset, PinnedTool, Toolset, ToolsetOptions } from './define-toolset.js';
 export { ToolError } from './tool-error.js';

@@ -6,7 +6,7 @@ import { PolicySpec } from '../contract/agent-spec.js';
 import type { RuntimeSpec } from '../contract/agent-spec.js';
 import { parseDuration } from '../contract/durations.js';
 import { PerdureError } from '../contract/errors.js';
-import { AGENT_ID_PATTERN, TOOL_ID_PATTERN } from '../contract/ids.js';
+import { AGENT_ID_PATTERN, TOOL_ID_PATTERN, TOOLSET_ID_PATTERN } from '../contract/ids.js';
 import { RunLimits } from '../contract/limits.js';
 import type { Policy } from '../contract/policy.js';
 import { DEFAULT_MAX_OUTPUT_TOKENS } from '../contract/reservation.js';
@@ -14,6 +14,9 @@ import type { ToolSpec } from '../contract/tools.js';
 import type { Agent, AgentOptions } from './define-agent.js';
 import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
 import type { Tool } from './define-tool.js';
+import { toolsetIdOf } from './define-toolset.js';
+import type { Toolset } from './define-toolset.js';
+import { checkFallbacks } from './model-fallback.js';
 import { registerGoals } from './register-goals.js';
 import type { RegisteredGoal } from './register-goals.js';
 import { duration, isCount, toolSpec } from './tool-spec.js';
@@ -31,11 +34,13 @@ export interface RegisteredAgent {
   profile: string;
   limits: RunLimits;
   tools: ToolSpec[];
+  toolsets: Toolset[];
 }
 
 export interface Registry {
   agents: ReadonlyMap<string, RegisteredAgent>;
   tools: ReadonlyMap<string, RegisteredTool>;
+  toolsets: ReadonlyMap<string, Toolset>;
   models: ReadonlyMap<string, ModelProfile>;
   runtime: RuntimeSpec;
   context_cache_runs: number;
@@ -43,6 +48,9 @@ export interface Registry {
   /** Undefined: a thread's title is its first message. */
   thread_title_profile: string | undefined;
 }
+
+/** Of ids that a worker or a caller gives out by itself. */
+const RESERVED_SERVICE = /^(?:runtime|client)\./;
 
 const DEFAULT_LIMITS = { max_steps: 50, max_consecutive_failed_tool_calls: 5 };
 
@@ -66,9 +74,11 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
         `${context_tokens} leaves no room beside an answer of ${max_output_tokens}`,
       );
   }
+  checkFallbacks(models, note);
   const defaultProfile = defaults[0] ?? [...models.keys()][0] ?? '';
 
   const tools = new Map<string, RegisteredTool>();
+  const toolsets = new Map<string, Toolset>();
   const agents = new Map<string, RegisteredAgent>();
   for (const { agent, field } of allAgents(options.agents ?? [])) {
     if (agent?.kind !== 'agent') {
@@ -90,6 +100,7 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
     for (const issue of policy.error?.issues ?? []) note([`${field}.policy`, ...issue.path].join('.'), issue.message);
     const { await_expires_in } = agent.options;
     const specs: ToolSpec[] = [];
+    const found: Toolset[] = [];
     agents.set(agent_id, {
       options: agent.options,
       policy: policy.data ?? { allow: [], deny: ['*'], approve: [] },
@@ -98,8 +109,14 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
       profile,
       limits: { ...limits.data, run: { ...DEFAULT_LIMITS, ...limits.data?.run } },
       tools: specs,
+      toolsets: found,
     });
     (agent.options.tools ?? []).forEach((tool, t) => {
+      if (tool?.kind === 'toolset') {
+        registerToolset(toolsets, tool, `${field}.tools[${t}]`, note);
+        if (found.includes(tool)) note(`${field}.tools[${t}]`, `is there twice in ${agent_id}`);
+        return void found.push(tool);
+      }
       if (tool?.kind !== 'tool') return note(`${field}.tools[${t}]`, 'is no tool: make it with defineTool()');
       const known = registerTool(tools, tool, `${field}.tools[${t}]`, note);
       if (specs.some((spec) => spec.tool_id === known.spec.tool_id)) {
@@ -107,6 +124,10 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
       }
       specs.push(known.spec);
     });
+  }
+  for (const tool_id of tools.keys()) {
+    if (toolsets.has(toolsetIdOf(tool_id ?? '')))
+      note(`tool "${tool_id}"`, 'has an id of a toolset: choose another one');
   }
   if (!options.agents?.length) note('agents', 'is empty: define at least one with defineAgent()');
 
@@ -127,7 +148,7 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
       `${problems.length} mistake(s) in the configuration:\n  ${problems.join('\n  ')}\n`,
     );
   }
-  return { agents, tools, models, runtime, context_cache_runs, goals, thread_title_profile };
+  return { agents, tools, toolsets, models, runtime, context_cache_runs, goals, thread_title_profile };
 }
 
 /** Those that are listed, and those that they use as tools: these need no entry of their own. */
@@ -136,7 +157,7 @@ function allAgents(listed: readonly Agent[]): { agent: Agent; field: string }[] 
   // The list grows while it is read.
   for (const { agent, field } of found) {
     (agent?.options?.tools ?? []).forEach((tool, t) => {
-      const used = tool?.child?.agent;
+      const used = tool?.kind === 'tool' ? tool.child?.agent : undefined;
       if (used !== undefined && !found.some((other) => other.agent === used)) {
         found.push({ agent: used, field: `${field}.tools[${t}].agent` });
       }
@@ -159,6 +180,18 @@ function registerTool(tools: Map<string, RegisteredTool>, tool: Tool, field: str
   const registered = { tool, spec: toolSpec(tool, field, note) };
   tools.set(tool_id, registered);
   return registered;
+}
+
+function registerToolset(toolsets: Map<string, Toolset>, toolset: Toolset, field: string, note: Note): void {
+  const { toolset_id } = toolset.options;
+  const known = toolsets.get(toolset_id);
+  if (known === toolset) return;
+  if (known !== undefined) note(`${field}.toolset_id`, `"${toolset_id}" is there twice, with different toolsets`);
+  if (!TOOLSET_ID_PATTERN.test(toolset_id)) {
+    note(`${field}.toolset_id`, `"${toolset_id}" is not canonical: write service.toolset in [a-z0-9_]`);
+  }
+  if (RESERVED_SERVICE.test(toolset_id)) note(`${field}.toolset_id`, `"${toolset_id}": its service is Perdure's own`);
+  toolsets.set(toolset_id, toolset);
 }
 
 function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {

@@ -5,7 +5,7 @@
  * N1  A state appears whole: it is written elsewhere and synced first. After a crash the state before is there.
  * N2  A number is given once, since a link to a name that exists is refused. Whoever comes second reads again, and makes
  *     its change to what it reads then.
- * N3  Old states go after an hour only: until then no writer, however slow, can take one of their numbers again.
+ * N3  Old states go after ten minutes only: until then no writer, however slow, can take one of their numbers again.
  */
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { PerdureError } from '../contract/errors.js';
 import { undefinedIfMissing } from './if-missing.js';
 
 const FILE_PATTERN = /^(\d{12})\.json$/;
-const KEPT_MS = 3_600_000;
+const KEPT_MS = 600_000;
 const MOST_ATTEMPTS = 100;
 
 export interface NumberedStates<T> {

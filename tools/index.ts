@@ -1,6 +1,8 @@
 /** The door of this room: toolsets that ship. */
 export { codeInterpreter } from './code/code-interpreter.js';
 export type { CodeInterpreterOptions } from './code/code-interpreter.js';
+export { mcpServer } from './mcp/mcp-server.js';
+export type { McpServer, McpServerOptions } from './mcp/mcp-server.js';
 export { scratchpadTools } from './scratchpad/scratchpad-tools.js';
 export type { FetchOptions } from './web/fetch/fetch-page.js';
 export { brave } from './web/search/brave.js';

@@ -4,6 +4,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import type { InjectedSinks, NativeConnectionOptions } from '@temporalio/worker';
 import { join } from 'node:path';
 import { createActivities } from '../activities/index.js';
+import { openToolsets } from '../activities/toolsets.js';
 import { createClient } from '../client/index.js';
 import type { PerdureClient } from '../client/index.js';
 import { TASK_QUEUE } from '../contract/names.js';
@@ -95,6 +96,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
   };
   const connection = await NativeConnection.connect(options.connection);
+  const toolsets = openToolsets(registry, report);
   const worker = await Worker.create({
     connection,
     namespace,
@@ -102,6 +104,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     workflowBundle: { codePath: workflowBundlePath() },
     activities: createActivities({
       registry,
+      toolsets,
       channel,
       artefacts,
       signals: createSignalPublishing(onError),
@@ -117,7 +120,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     shutdownGraceTime: '10s',
     ...(options.maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows: options.maxCachedWorkflows }),
   });
-  const stopped = worker.run();
+  const run = async () => {
+    try {
+      await worker.run();
+    } finally {
+      // Also when it stopped by itself.
+      await toolsets.close();
+    }
+  };
+  const stopped = run();
   return {
     ...connected,
     stopped,

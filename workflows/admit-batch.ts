@@ -12,6 +12,7 @@ import type { ToolFailure, ToolSpec } from '../contract/tools.js';
 import { openAwait } from './awaits.js';
 import { leaseOut } from './budget.js';
 import { stopBeforeBatch, stopText } from './caps.js';
+import { foundSpec } from './found-spec.js';
 import type { RequestedCall, Step } from './model-step.js';
 import { failureOf } from './run-failure.js';
 import { setPhase } from './run-page.js';
@@ -43,7 +44,7 @@ export async function admitBatch(
     return { calls, stop };
   }
   const asking = open.filter((call) => needsFunctions(call, catalogue));
-  if (asking.length > 0) await evaluate(run, asking);
+  if (asking.length > 0) await evaluate(run, asking, catalogue);
   if (run.cancellation !== undefined || run.deadline_passed) {
     // While the functions ran. Nobody is asked any more, and nothing is started.
     for (const call of open) call.failure ??= stoppedFailure(run);
@@ -104,7 +105,7 @@ function needsFunctions(call: BatchCall, catalogue: Map<string, ToolSpec>): bool
 }
 
 /** Functions cannot run in a workflow: an activity evaluates them, for calls that need it. */
-async function evaluate(run: Run, asking: BatchCall[]): Promise<void> {
+async function evaluate(run: Run, asking: BatchCall[], catalogue: Map<string, ToolSpec>): Promise<void> {
   const { admitCalls } = proxyActivities<RunActivities>({
     startToCloseTimeout: 30_000,
     retry: { maximumAttempts: 3 },
@@ -114,6 +115,7 @@ async function evaluate(run: Run, asking: BatchCall[]): Promise<void> {
     tool_call_id: call.tool_call_id,
     tool_id: call.name,
     arguments: call.arguments,
+    ...foundSpec(catalogue.get(call.name)),
   }));
   const settled = await settle(run, () => admitCalls({ run: run.handle, calls: input }));
   const admissions: Admission[] = settled.state === 'done' ? settled.value : [];

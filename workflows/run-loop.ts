@@ -41,8 +41,9 @@ function setPhaseAtStart(run: Run): void {
 
 async function resolve(run: Run, raw: unknown): Promise<Pinned | RunOutcome> {
   const { resolveRun } = proxyActivities<RunActivities>({
-    // It only computes, without heartbeats: this is what a worker or a server lost in its middle costs.
-    startToCloseTimeout: 10_000,
+    // It asks the agent's toolsets for their tools. A worker that is lost in its middle costs the heartbeat's timeout.
+    startToCloseTimeout: 600_000,
+    heartbeatTimeout: 10_000,
     retry: { maximumAttempts: 5 },
     summary: `resolve ${run.handle.agent_id}`.slice(0, 100),
   });

@@ -4,6 +4,7 @@ import type { CallToolResult, RunActivities } from '../contract/activities.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
 import { applyChanges, snapshotOf } from '../contract/tool-state.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
+import { foundSpec } from './found-spec.js';
 import type { RequestedCall, Step } from './model-step.js';
 import { failureOf } from './run-failure.js';
 import { summary } from './run-page.js';
@@ -38,6 +39,7 @@ export async function runTool(
       tool_id: tool.tool_id,
       arguments: call.arguments,
       signal_live: runtime.signal_live,
+      ...foundSpec(tool),
       ...(tool.reads === undefined ? {} : { state: snapshotOf(run.states, tool.reads) }),
     }),
   );

@@ -10,7 +10,7 @@ import type { StreamEvent } from '../../client/index.js';
 import type { EventOf } from '../../contract/events.js';
 import { line } from '../format.js';
 import { isWithin } from '../open-pauses.js';
-import { countOf } from './tell.js';
+import { countOf, fileOf, goalLine } from './tell.js';
 
 interface Block {
   kind: 'thinking' | 'text' | 'input';
@@ -140,8 +140,18 @@ export function createPicture(now: () => number): Picture {
       case 'notice_posted':
         items.push({ kind: 'note', open: false, tone: 'loud', text: event.text });
         return;
+      case 'file_generated':
+        items.push({ kind: 'note', open: false, tone: 'loud', text: fileOf(event) });
+        return;
       case 'budget_exceeded':
         items.push({ kind: 'note', open: false, tone: 'loud', text: countOf(event) });
+        return;
+      case 'goal_declared':
+      case 'goal_achieved':
+      case 'reprompted':
+        return note(goalLine(event));
+      case 'goal_failed':
+        items.push({ kind: 'note', open: false, tone: 'loud', text: goalLine(event) });
         return;
       case 'run_completed':
       case 'stream_ended':

@@ -9,6 +9,10 @@ export function countOf({ limit, maximum, used, requested }: EventOf<'budget_exc
   return `the limit ${limit} says stop (${used} of ${maximum} used${more}): the model answers with what it has`;
 }
 
+export function fileOf({ filename, mime_type, byte_size }: EventOf<'file_generated'>): string {
+  return `file: ${line(filename)} (${mime_type}, ${count(byte_size, 'byte')})`;
+}
+
 export function summaryOf(event: EventOf<'run_completed'>, steps: number): RunSummary {
   const { run_id, usage: used, tree_usage, duration_ms, status } = event;
   const children = tree_usage.children ?? 0;
@@ -33,6 +37,21 @@ export function summaryOf(event: EventOf<'run_completed'>, steps: number): RunSu
 
 export function cancelReason({ reason, note }: { reason: string; note?: string | undefined }): string {
   return `canceled: ${reason}${note === undefined ? '' : ` (${note})`}`;
+}
+
+type GoalEvent = EventOf<'goal_declared' | 'goal_achieved' | 'goal_failed' | 'reprompted'>;
+
+export function goalLine(event: GoalEvent): string {
+  switch (event.type) {
+    case 'goal_declared':
+      return `${event.goal_id}: ${event.goal_type}`;
+    case 'goal_achieved':
+      return `${event.goal_id}: achieved`;
+    case 'goal_failed':
+      return `${event.goal_id}: failed, ${line(event.reason)}`;
+    case 'reprompted':
+      return `the model is asked to go on: ${line(event.reason)}`;
+  }
 }
 
 /** What an event says, without its type and its time: for a log with one line each. */
@@ -65,8 +84,12 @@ export function gistOf(event: StreamEvent): string {
       const how = event.status === 'success' ? 'success' : `${event.failure.kind}: ${line(event.failure.message)}`;
       return `${event.name} ${how} in ${duration(event.duration_ms)}`;
     }
+    case 'file_generated':
+      return fileOf(event);
     case 'attempt_retracted':
       return `attempts up to ${event.attempt}`;
+    case 'model_fallback':
+      return `${event.from} to ${event.to}: ${line(event.reason)}`;
     case 'context_compacted':
       return `${event.messages} messages as a summary: about ${event.tokens_before} to ${event.tokens_after} tokens`;
     case 'budget_exceeded':
@@ -89,6 +112,11 @@ export function gistOf(event: StreamEvent): string {
     }
     case 'answer_rejected':
       return line(event.reason);
+    case 'goal_declared':
+    case 'goal_achieved':
+    case 'goal_failed':
+    case 'reprompted':
+      return goalLine(event);
     case 'run_completed':
       if (event.status === 'failed') return `failed: ${event.failure.code}: ${line(event.failure.debug_message)}`;
       if (event.status === 'canceled') return cancelReason(event.cancellation);

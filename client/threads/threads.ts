@@ -26,6 +26,7 @@ import type { ThreadView } from '../../contract/thread-delta.js';
 import type { AgentThreadDelta, AgentThreadRecord } from '../../contract/thread-records.js';
 import { checkSendMessage, checkThreadRequest } from '../../contract/thread-request.js';
 import type { SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
+import type { Runs } from '../runs.js';
 import { beginOnce } from './begin-once.js';
 import type { Begun } from './begin-once.js';
 import { readToken, writeToken } from './continuation-token.js';
@@ -33,7 +34,10 @@ import { listThreads } from './list-threads.js';
 import type { ThreadFilter, ThreadList } from './list-threads.js';
 import { checkRuns, explainThread, readSettings, readThread } from './read-thread.js';
 import { startThread } from './start-thread.js';
+import { createThreadStream } from './thread-stream.js';
+import type { ThreadStream, ThreadStreamOptions } from './thread-stream.js';
 import type { createTurnViews } from './turn-view.js';
+import type { TurnReader, TurnWatches } from './turn-watch.js';
 
 const UPDATE_DEADLINE_MS = 10_000;
 
@@ -68,6 +72,10 @@ export interface Threads {
   list(filter?: ThreadFilter): Promise<ThreadList>;
   /** What the record does not show: the agent, the open turn's run, what it waits for. */
   header(threadId: string): Promise<ThreadHeader>;
+  /** The events of its turns, one after another, through all turns to come, until it is deleted. */
+  stream(threadId: string, options?: ThreadStreamOptions): ThreadStream;
+  /** Its turns, as they begin. */
+  turns(threadId: string): TurnReader;
   /** What changed since the token was given. */
   delta(threadId: string, token: string, options?: ReadOptions): Promise<AgentThreadDelta>;
   send(threadId: string, message: SendMessageInput, options?: UpdateOptions): Promise<SendAnswer>;
@@ -92,9 +100,13 @@ interface ThreadsOptions {
   /** Readers are not in the worker's process: its runs send live text by signal. */
   signalLive: boolean;
   turns: ReturnType<typeof createTurnViews>;
+  watches: TurnWatches;
+  streamRun: Runs['stream'];
 }
 
-export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turns }: ThreadsOptions): Threads {
+export function createThreads(options: ThreadsOptions): Threads {
+  const { client, taskQueue = TASK_QUEUE, signalLive, turns, watches, streamRun } = options;
+
   async function update<T>(threadId: string, name: string, command: object, options: UpdateOptions = {}): Promise<T> {
     try {
       return await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
@@ -105,6 +117,8 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       );
     } catch (error) {
       throw explainThread(error, threadId);
+    } finally {
+      watches.hint(threadId);
     }
   }
 
@@ -162,6 +176,9 @@ export function createThreads({ client, taskQueue = TASK_QUEUE, signalLive, turn
       const request = checkThreadRequest(input);
       return get(await startThread(client, taskQueue, signalLive ? { signal_live: true, ...request } : request));
     },
+    stream: (threadId, wanted = {}) =>
+      createThreadStream(threadId, { turns: () => watches.open(threadId), stream: streamRun }, wanted),
+    turns: (threadId) => watches.open(threadId),
     beginOnce: (mark, begin) => beginOnce({ client, get, readHeader, mark, begin }),
     header: readHeader,
     async getBare(threadId) {

@@ -1,7 +1,7 @@
 /**
- * The first example: an agent with two tools. Run it with `perdure run demo.assistant "hello"`. It needs no key: its
- * model is scripted, so the text below is all that it can say. With an OPENAI_API_KEY, `--model-profile openai` lets
- * a real model use the same tools.
+ * The first example: an agent with two tools. Run it with `perdure run demo.assistant "hello"`, or talk with it:
+ * `perdure chat`. It needs no key: its model is scripted, so the text below is all that it can say. With an
+ * OPENAI_API_KEY, `--model-profile openai` lets a real model use the same tools.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelRequest } from 'perdure/contract';
@@ -42,18 +42,18 @@ The run is real, though: Temporal keeps each step of it, and my two tools ran at
 - Your message measures: ${resultOf('demo.text.count_words')}
 
 Kill the worker while I speak, start it again, and I will still finish.`;
-  return {
-    turns: [
-      {
-        thinking: 'I can look at the clock and count the words of the message, both at once. Then I will answer.',
-        tool_calls: [
-          { tool: 'demo.clock.read_clock', args: { time_zone: 'UTC' } },
-          { tool: 'demo.text.count_words', args: { text: question } },
-        ],
-        delay_ms: 25,
-      },
-      { text: answer, delay_ms: 30 },
+  const lookUp = {
+    thinking: 'I can look at the clock and count the words of the message, both at once. Then I will answer.',
+    tool_calls: [
+      { tool: 'demo.clock.read_clock', args: { time_zone: 'UTC' } },
+      { tool: 'demo.text.count_words', args: { text: question } },
     ],
+    delay_ms: 25,
+  };
+  const hasResults = messages.at(-1)?.role === 'tool';
+  return {
+    // However many calls the conversation has had, this is what the next one says.
+    turns: Array.from({ length: messages.length + 1 }, () => (hasResults ? { text: answer, delay_ms: 30 } : lookUp)),
     synthesis: { text: answer, delay_ms: 30 },
   };
 }

@@ -48,7 +48,7 @@ export const startRun = defineRoute({
     const start = () => startOnce(tools, principal, { ...asked, ...(runId === undefined ? {} : { run_id: runId }) });
     if (streams) {
       let location = '';
-      const response = await openStream({ tools, principal, request, search, profile, known: runId }, async () => {
+      const response = await openStream({ tools, principal, request, search, profile }, runId, async () => {
         const { handle } = await start();
         location = locationOf(handle.run_id);
         return handle.run_id;

@@ -1,12 +1,11 @@
-/** `GET /v1/runs/{run_id}/events`: the stream itself is made in `gateway/stream/`; here is who may open how many. */
+/** `GET /v1/runs/{run_id}/events`: the stream itself is made in `gateway/stream/`. */
 import { z } from 'zod';
-import type { ProfileName, StreamProfileInput } from '../../contract/profiles.js';
 import { checkMayCancel } from '../own-run.js';
-import { chooseProfile, principalKey } from '../principal.js';
-import type { Principal } from '../principal.js';
+import { chooseProfile } from '../principal.js';
 import { defineRunRoute } from '../route.js';
-import type { RouteTools } from '../route.js';
 import { checkAsked, streamRun } from '../stream/stream-run.js';
+import { takePlace } from './stream-place.js';
+import type { StreamCall } from './stream-place.js';
 
 export const STREAM_TYPES = ['application/x-ndjson', 'text/event-stream'];
 
@@ -40,7 +39,7 @@ export const streamEvents = defineRunRoute({
     // To leave is then a cancel, and takes whoever may send one.
     if (query.on_disconnect === 'cancel') checkMayCancel(principal, run.record);
     const { run_id } = run;
-    return openStream({ tools, principal, request, search, profile, known: run_id }, () => Promise.resolve(run_id));
+    return openStream({ tools, principal, request, search, profile }, run_id, () => Promise.resolve(run_id));
   },
 });
 
@@ -50,50 +49,18 @@ export function wantsStream(asked: 'true' | 'false' | undefined, headers: Header
   return STREAM_TYPES.some((type) => accepted.toLowerCase().includes(type));
 }
 
-interface StreamCall {
-  tools: RouteTools;
-  principal: Principal;
-  request: Request;
-  search: URLSearchParams;
-  profile: ProfileName | StreamProfileInput;
-  /** The run, where it may be there already. */
-  known: string | undefined;
-}
-
 /** What is asked is checked and the place is taken before the run is started: what cannot be shown is not begun. */
 export async function openStream(
-  { tools, principal, request, search, profile, known }: StreamCall,
+  call: StreamCall,
+  /** The run, where it may be there already. */
+  known: string | undefined,
   runIdOf: () => Promise<string>,
 ): Promise<Response> {
+  const { tools, request, search, profile } = call;
   checkAsked({ query: search, headers: request.headers, profile }, known);
-  const free = tools.slots.take(principalKey(principal));
-  const revoked = new AbortController();
-  const stopWatching = tools.whenRevoked(request.headers, (error) => revoked.abort(error));
-  const release = () => {
-    stopWatching();
-    free();
-  };
-  const signal = AbortSignal.any([request.signal, revoked.signal]);
-  try {
-    signal.addEventListener('abort', release, { once: true });
+  return takePlace(call, async (context) => {
     const runId = await runIdOf();
-    const { runs, streamFailed, isStopping } = tools;
-    const response = await streamRun({
-      runs,
-      // Whoever is cut has not left.
-      isStopping: () => isStopping() || revoked.signal.aborted,
-      runId,
-      query: search,
-      headers: request.headers,
-      signal,
-      profile,
-      onClose: release,
-      onFailure: (error) => streamFailed(runId, error),
-    });
-    if (!response.ok || response.body === null) release();
-    return response;
-  } catch (error) {
-    release();
-    throw error;
-  }
+    const onFailure = (error: unknown) => tools.streamFailed(runId, error);
+    return streamRun({ ...context, runs: tools.runs, runId, onFailure });
+  });
 }

@@ -9,6 +9,7 @@ import { readArtefact } from './read-artefact.js';
 import { readRun, readSteps, readTranscript, readTree } from './read-run.js';
 import { startRun } from './start-run.js';
 import { streamEvents } from './stream-events.js';
+import { streamThreadEvents } from './stream-thread-events.js';
 import { THREAD_ROUTES } from './threads/table.js';
 
 export const ROUTES: readonly Route[] = [
@@ -20,6 +21,7 @@ export const ROUTES: readonly Route[] = [
   readSteps,
   readArtefact,
   streamEvents,
+  streamThreadEvents,
   cancelRun,
   answerClarification,
   submitToolResults,

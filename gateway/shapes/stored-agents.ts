@@ -1,7 +1,7 @@
 /** What callers write of stored agents, as the published Python client sends it. */
 import { z } from 'zod';
 import { VARIABLE_NAME_PATTERN } from '../../contract/agent-template.js';
-import { StoredAgent } from '../../contract/stored-agent.js';
+import type { StoredAgent } from '../../contract/stored-agent.js';
 import { ThreadVisibility } from '../../contract/thread-records.js';
 import { StartThread } from './thread-requests.js';
 
@@ -68,7 +68,6 @@ export const LaunchAgent = z.strictObject({
 
 export const AgentQuery = z.strictObject({ page_token: z.string().optional() });
 export const AgentDeleted = z.strictObject({ agent_id: z.string() });
-export const AgentRecord = StoredAgent;
 
 /** Without what says nothing, and in the newer spelling: what is read back is what the client's defaults make of it. */
 export function storedTemplate({ context, ...template }: RequestTemplate): StoredAgent['request_template'] {

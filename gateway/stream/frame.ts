@@ -1,5 +1,11 @@
 /** Lines as bytes on the wire: NDJSON or server-sent events. */
-import type { StreamEnd, StreamEnvelope, StreamWarning } from '../../contract/stream-lines.js';
+import type {
+  StreamEnd,
+  StreamEnvelope,
+  StreamWarning,
+  ThreadStreamEnd,
+  TurnEnd,
+} from '../../contract/stream-lines.js';
 import type { LineData } from '../../dialects/dialect.js';
 import type { StreamRequest } from './read-options.js';
 
@@ -15,7 +21,7 @@ export interface Frame {
   readonly heartbeat: string;
   line(line: ToldLine): string;
   /** What the transport says outside the dialect. */
-  aside(said: StreamWarning | StreamEnd): string;
+  aside(said: StreamWarning | StreamEnd | TurnEnd | ThreadStreamEnd): string;
 }
 
 export function createFrame({ format, envelope, trailer }: StreamRequest): Frame {
@@ -32,7 +38,11 @@ export function createFrame({ format, envelope, trailer }: StreamRequest): Frame
     contentType: 'text/event-stream',
     heartbeat: ':\n\n',
     line: (line) => `id: ${line.cursor()}\ndata: ${body(line)}\n\n`,
-    aside: (said) => `event: perdure.${said.perdure}\ndata: ${JSON.stringify(said)}\n\n`,
+    aside(said) {
+      // The end of a turn is a place to come back to: whoever has heard of it is not told again.
+      const id = said.perdure === 'turn_ended' ? `id: ${said.cursor}\n` : '';
+      return `${id}event: perdure.${said.perdure}\ndata: ${JSON.stringify(said)}\n\n`;
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -82,6 +82,30 @@ describe('perdure dev', () => {
     expect((await caller(url, key).get('/v1/agents')).status).toBe(200);
     command.signal('SIGINT');
     expect(await command.exited).toBe(0);
+  });
+
+  it('keeps stored agents in its data folder, and launches them after a restart', async () => {
+    const own = testFolder();
+    const first = await startDev(own, join(own, 'data'));
+    const contents = {
+      name: 'welcome',
+      request_template: { messages: ['Hello {{who}}'] },
+      variables: [{ name: 'who' }],
+    };
+    const stored = await caller(first.http).post('/v1/ai/agents', contents);
+    expect(stored.status, stored.text).toBe(200);
+    first.command.signal('SIGTERM');
+    expect(await first.command.exited).toBe(0);
+    expect(existsSync(join(own, 'data', 'stored-agents'))).toBe(true);
+    const second = await startDev(own, join(own, 'data'));
+    const me = caller(second.http);
+    const { data: agent } = (await me.get('/v1/ai/agents/name/welcome')).body as { data: { agent_id: string } };
+    const launched = await me.post(`/v1/ai/agents/${agent.agent_id}/launch`, { values: { who: 'there' } });
+    expect(launched.body['data'], launched.text).toMatchObject({ created_from_agent_id: agent.agent_id });
+    const { thread_id } = launched.body['data'] as { thread_id: string };
+    const answered = async () => (await me.get(`/v1/ai/threads/${thread_id}`)).text.includes('\\"words\\":2');
+    await until(answered, 'the demo to have counted the words');
+    await second.stop();
   });
 
   it('ends open streams when it stops', async () => {

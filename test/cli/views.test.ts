@@ -52,6 +52,24 @@ describe('a run on a terminal', () => {
     expect(terminal.screen()).toContain('✓ success · r\n');
   });
 
+  it('says which goals there are and what became of them', () => {
+    const goals = [
+      durable('goal_declared', { goal_id: 'goal_1', goal_type: 'summary', goal_data: {} }),
+      durable('reprompted', { content: 'Go on.', reason: 'goal_1 is open' }),
+      durable('goal_achieved', { goal_id: 'goal_1' }),
+      durable('goal_failed', { goal_id: 'goal_2', reason: 'it was given up' }),
+    ];
+    const { view, terminal } = show(goals);
+    view.end(done);
+    const lines = ['goal_1: summary', 'the model is asked to go on: goal_1 is open', 'goal_1: achieved'];
+    for (const line of lines) expect(terminal.text()).toContain(`↻ ${line}\n`);
+    expect(terminal.text()).toContain('! goal_2: failed, it was given up\n');
+    const out = new PassThrough();
+    const plain = createPlainView(out, new PassThrough());
+    for (const event of goals) plain.event(event);
+    expect(String(out.read())).toBe(`${lines.join('\n')}\ngoal_2: failed, it was given up\n`);
+  });
+
   it('leaves nothing of a retracted attempt, but says that there was one', () => {
     const events = [chunk('WRONG '.repeat(30)), live('attempt_retracted', retracted(1)), chunk('Right.', 2)];
     const { view, terminal } = show([...events, durable('attempt_retracted', retracted(1)), end('Right.', 2)]);

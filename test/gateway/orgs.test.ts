@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKeys } from '../../store/api-keys.js';
 import { hasEnvelope } from '../../gateway/envelope.js';
+import { STORED_AGENT_ROUTES } from '../../gateway/routes/agents/table.js';
 import { ROUTES } from '../../gateway/routes/table.js';
 import { script } from '../support/test-agents.js';
 import { ask, child, treeConfig } from '../support/tree-agents.js';
@@ -63,6 +64,7 @@ const WITHOUT_RUN = [
   'startThread', // threads/visibility.test.ts
   'listThreads', // threads/listing.test.ts
   'listThreadModelProfiles', // the same for all
+  ...STORED_AGENT_ROUTES.map(({ operation }) => operation), // agents/visibility.test.ts
   'listAgents', // the same for all
   'listModelProfiles', // the same for all
   'health',

@@ -152,6 +152,17 @@ describe('the files of stored agents', () => {
     expect(await agents.find(made.agent_id)).toMatchObject({ description: 'edited', shared_with: ['globex'] });
   });
 
+  it('hold a thousand agents of an org at most', async () => {
+    const agents = createStoredAgents(folder);
+    const made = await agents.create(named('triage'), ann);
+    const [path = ''] = await stateFiles();
+    const many = Array.from({ length: 1_000 }, (_, n) => ({ ...made, name: `${n}`, agent_id: `agt_${n}` }));
+    await writeFile(path, JSON.stringify({ version: 1, agents: many }));
+    await expect(agents.create(named('one more'), ann)).rejects.toThrow(/has 1000 stored agents, and cannot have more/);
+    await agents.remove({ ...made, agent_id: 'agt_1' });
+    expect(await agents.create(named('one more'), ann)).toMatchObject({ name: 'one more' });
+  });
+
   it('of states that are long past go, with what a crash has left; younger ones stay', async () => {
     const agents = createStoredAgents(folder);
     await agents.create(named('first'), ann);

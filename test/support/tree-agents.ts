@@ -44,7 +44,8 @@ const sacred = defineTool({
   run: ({ text }) => `done: ${text}`,
 });
 
-const ownTools = [...(testConfig().agents[0]?.options.tools ?? []), locked, guarded, sacred];
+const given = (testConfig().agents[0]?.options.tools ?? []).filter((tool) => tool.kind === 'tool');
+const ownTools = [...given, locked, guarded, sacred];
 
 function node(extra: Partial<AgentOptions> & { agent_id: string }): ReturnType<typeof defineAgent> {
   return defineAgent({

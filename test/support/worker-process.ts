@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RuntimeOptions } from '../../kit/index.js';
 import type { ToolsetOptions } from '../tools/toolset-agents.js';
+import type { McpServer } from '../../tools/index.js';
 import type { ServerOptions } from '../../worker/create-worker.js';
 
 const MAIN = fileURLToPath(new URL('./worker-main.ts', import.meta.url));
@@ -17,6 +18,10 @@ export interface WorkerProcessOptions {
   trees?: boolean;
   /** Those of `toolset-agents.ts`, with this. */
   toolsets?: ToolsetOptions;
+  /** An agent `test.mcp` with its tools. */
+  mcp?: McpServer;
+  /** An agent with the code interpreter, `test.coder`, which needs a sandbox. */
+  code?: boolean;
 }
 
 export interface WorkerProcess {

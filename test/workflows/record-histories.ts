@@ -131,6 +131,8 @@ interface ThreadCase {
   cancelAt?: string;
   /** Ends the thread in the middle of its last turn. */
   deleteAt?: string;
+  /** Every message is sent twice, as by a client whose connection broke, and read after that. */
+  repeats?: true;
 }
 
 const look = { tool: 'client.declared.client_look', args: {} };
@@ -168,6 +170,11 @@ const THREADS: Record<string, ThreadCase> = {
     turns: Array.from({ length: 4 }, (_, n) => ({ text: `Answer ${n + 1}.` })),
     say: ['two', 'three', 'four'],
     runtime: { continue_as_new_after_events: 25 },
+  },
+  'thread-messages-repeated': {
+    turns: Array.from({ length: 3 }, (_, n) => ({ text: `Answer ${n + 1}.` })),
+    say: ['more', 'more'],
+    repeats: true,
   },
 };
 
@@ -218,7 +225,7 @@ for (const [name, { input, request, cancelAt, live, trees = false, runtime: give
   await worker.stop();
 }
 for (const [name, each] of Object.entries(THREADS)) {
-  const { turns = [], window, titled = false, say, goals, runtime = {}, cancelAt, deleteAt } = each;
+  const { turns = [], window, titled = false, say, goals, runtime = {}, cancelAt, deleteAt, repeats } = each;
   const file = fileURLToPath(new URL(`histories/${version}-${name}.json`, import.meta.url));
   if (recorded.some((known) => known.endsWith(`-${name}.json`))) continue;
   const worker = await startWorker({
@@ -236,6 +243,7 @@ for (const [name, each] of Object.entries(THREADS)) {
     messages,
     client_tools,
     ...(goals === undefined ? {} : { goals }),
+    ...(repeats === undefined ? {} : { mark: { by: 'somebody', digest: 'start' } }),
   });
   const handle = worker.temporal.workflow.getHandle(thread_id);
   const { runId } = await handle.describe();
@@ -250,7 +258,10 @@ for (const [name, each] of Object.entries(THREADS)) {
     else await settled(threads, thread_id);
     if (titled) await until(async () => (await threads.get(thread_id)).title === 'A title', 'the title');
     const next = say[turn - 1];
-    if (next !== undefined) await threads.send(thread_id, { message: next });
+    if (next === undefined) continue;
+    if (repeats !== undefined) await threads.get(thread_id, { reader: 'somebody' });
+    const options = repeats === undefined ? {} : { mark: { by: 'somebody', digest: next } };
+    for (let n = 0; n < (repeats === undefined ? 1 : 2); n++) await threads.send(thread_id, { message: next }, options);
   }
   await record(worker, thread_id, file, runId);
   for (let turn = 1; turn <= say.length + 1; turn++)

@@ -26,6 +26,7 @@ export function headerOf(thread: Thread): ThreadHeader {
     goals: deleted ? [] : thread.goals.map(shown),
     counter,
     changed,
+    turns: thread.turns,
     ...(turn === undefined ? {} : { turn: { run_id: turn.run_id } }),
     queued: queue.length,
     pending: thread.pending,

@@ -1,8 +1,8 @@
 /** `/v1/ai/agents`: agents that are stored, read and changed as data. */
 import { checkCatalog } from '../../check-catalog.js';
 import { PerdureError } from '../../../contract/errors.js';
-import { variableIssues } from '../../../contract/stored-agent.js';
-import type { AgentContents, StoredAgent } from '../../../contract/stored-agent.js';
+import { StoredAgent, variableIssues } from '../../../contract/stored-agent.js';
+import type { AgentContents } from '../../../contract/stored-agent.js';
 import { checkThreadRequest } from '../../../contract/thread-request.js';
 import { data, dataOf, dataPage, dataPageOf } from '../../envelope.js';
 import { ownAgent, ownAgentByName, unknownAgent } from '../../own-agent.js';
@@ -12,7 +12,6 @@ import type { RouteTools } from '../../route.js';
 import {
   AgentDeleted,
   AgentQuery,
-  AgentRecord,
   CreateAgent,
   RequestTemplate,
   storedTemplate,
@@ -25,7 +24,7 @@ import { pageOf } from './agent-pages.js';
 /** Of an agent that is asked for by its name. */
 const OWNER_HEADER = 'X-Roboto-Resource-Owner-Id';
 const orgHeader = { [ORG_HEADER]: 'The org of the credential, if given.' };
-const oneAgent = { 200: { description: 'The agent.', schema: dataOf(AgentRecord) } };
+const oneAgent = { 200: { description: 'The agent.', schema: dataOf(StoredAgent) } };
 const refusals = ['unknown_agent', 'unknown_profile', 'agent_exists'] as const;
 
 export const createAgent = defineRoute({
@@ -54,7 +53,7 @@ export const listAgents = defineRoute({
   access: 'member',
   headers: orgHeader,
   query: AgentQuery,
-  replies: { 200: { description: 'A page of agents.', schema: dataPageOf(AgentRecord) } },
+  replies: { 200: { description: 'A page of agents.', schema: dataPageOf(StoredAgent) } },
   errors: ['forbidden'],
   async handle({ tools, principal, request, query }) {
     const { org_id = '' } = ownerOf(principal, request.headers);

@@ -32,8 +32,9 @@ export const sendMessage = defineThreadRoute({
   async handle({ tools, principal, request, body, thread: { thread_id } }) {
     const message = sendRequestOf(body);
     if (message === undefined) throw new PerdureError('invalid_request', 'message: give one, or goals, or both');
-    const mark = markOf(principal, 'messages', message);
     const request_key = keyOf(principal, request);
+    // Under another key the same words are another message.
+    const mark = markOf(principal, `messages ${request_key ?? ''}`, message);
     const { digest, ...answer } = await tools.threads.send(thread_id, message, {
       mark,
       ...(request_key === undefined ? {} : { request_key }),
@@ -103,9 +104,10 @@ export const setVisibility = defineThreadRoute({
   use: 'write',
   body: SetVisibility,
   replies: told,
-  handle({ body, thread: { thread_id, owner } }) {
-    if (body.visibility === owner.visibility) return data({ thread_id });
-    const message = `was set to "${owner.visibility}" when thread ${thread_id} was made, and stays so`;
+  async handle({ tools, body, thread: { thread_id } }) {
+    const { visibility } = (await tools.threads.header(thread_id)).record;
+    if (body.visibility === visibility) return data({ thread_id });
+    const message = `was set to "${visibility}" when thread ${thread_id} was made, and stays so`;
     throw new PerdureError('invalid_request', `visibility: it ${message}. Start a thread that has it from the start`, {
       issues: [{ path: 'visibility', message }],
     });

@@ -1,24 +1,15 @@
 /** A gateway that is killed and comes back on the same port, while a client reads. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHttpClient } from '../../../client/http/index.js';
 import type { StreamEvent } from '../../../client/http/index.js';
 import { call, script } from '../../support/test-agents.js';
 import { child, treeConfig } from '../../support/tree-agents.js';
 import { createWorld, durable } from '../../support/world.js';
 import type { World } from '../../support/world.js';
+import { startGatewayProcess } from './gateway-process.js';
+import type { GatewayProcess } from './gateway-process.js';
 
-const MAIN = fileURLToPath(new URL('./gateway-main.ts', import.meta.url));
 const words = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n} `);
-
-interface Gateway {
-  url: string;
-  kill(): Promise<void>;
-}
 
 describe('a gateway that is killed', { timeout: 120_000 }, () => {
   let world: World;
@@ -27,29 +18,8 @@ describe('a gateway that is killed', { timeout: 120_000 }, () => {
   });
   afterAll(() => world.end());
 
-  async function startGateway(port = 0): Promise<Gateway> {
-    const options = JSON.stringify({ server: world.server, port });
-    const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', MAIN, options], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const exited = once(child, 'exit');
-    const kill = async () => {
-      child.kill('SIGKILL');
-      await exited;
-    };
-    onTestFinished(kill);
-    if (child.stdout === null) throw new Error('the gateway process has no output');
-    const lines = createInterface({ input: child.stdout });
-    const early = exited.then(() => {
-      throw new Error('the gateway process ended before it was ready');
-    });
-    const [url] = (await Promise.race([once(lines, 'line'), early])) as [string];
-    early.catch(() => undefined);
-    return { url, kill };
-  }
-
   /** Reads to the end; so often, in the middle of live text, the gateway is killed and started again. */
-  async function readOverKills(gateway: Gateway, runId: string, kills: number, children?: 'flattened') {
+  async function readOverKills(gateway: GatewayProcess, runId: string, kills: number, children?: 'flattened') {
     const { runs } = createHttpClient({ url: gateway.url });
     const port = Number(new URL(gateway.url).port);
     const events: StreamEvent[] = [];
@@ -60,7 +30,7 @@ describe('a gateway that is killed', { timeout: 120_000 }, () => {
       if (event.type !== 'text_chunk' || ++pieces % 3 !== 0 || restarts === kills) continue;
       restarts += 1;
       await running.kill();
-      running = await startGateway(port);
+      running = await startGatewayProcess(world, port);
     }
     expect(restarts).toBe(kills);
     expect(pieces).toBeGreaterThan(kills * 3);
@@ -81,7 +51,7 @@ describe('a gateway that is killed', { timeout: 120_000 }, () => {
   }
 
   it('loses its reader nothing: every durable event once and in order, no live text twice', async () => {
-    const gateway = await startGateway();
+    const gateway = await startGatewayProcess(world);
     const input = script([
       { text: words('first', 400), delay_ms: 50, tool_calls: [call('tools.echo', { text: 'x' })] },
       { text: words('second', 200), delay_ms: 50 },
@@ -94,7 +64,7 @@ describe('a gateway that is killed', { timeout: 120_000 }, () => {
   });
 
   it('loses the reader of a tree nothing, of any run in it', async () => {
-    const gateway = await startGateway();
+    const gateway = await startGatewayProcess(world);
     const leaf = (name: string) => child([{ text: words(name, 250), delay_ms: 50 }]);
     const input = script([{ tool_calls: [leaf('a'), leaf('b')] }, { text: words('end', 20), delay_ms: 40 }]);
     const { run_id } = await createHttpClient({ url: gateway.url }).runs.start({ agent_id: 'test.node', input });

@@ -48,6 +48,7 @@ const result = { tool_use_id: 'turn_1_call_1_1', status: 'success' };
 const THREAD_ROUTES: Record<string, Expectation> = {
   readThread: reads(),
   readThreadDelta: reads('?next_token=none'),
+  streamThreadEvents: reads('?follow=false'),
   renameThread: writes({ title: 'New' }),
   deleteThread: writes(),
   sendMessage: writes({ message: 'Hello.', on_busy: 'enqueue' }),
@@ -57,12 +58,14 @@ const THREAD_ROUTES: Record<string, Expectation> = {
   // Whoever may read it makes something of their own.
   forkThread: { changes: false, body: { message_sequence_num: 0 } },
   pinThread: { changes: false, body: { pinned: true } },
+  giveFeedback: { changes: false, body: { sentiment: 'positive', categories: [], notes: null } },
 };
 const TURN_ROUTES: Record<string, Expectation> = {
   readRun: reads(),
   readTree: reads(),
   readTranscript: reads(),
   readSteps: reads(),
+  readArtefact: reads(),
   streamEvents: reads('?follow=false'),
   cancelRun: writes({}),
   answerClarification: writes({ await_id: 'a', answer: 'x' }),
@@ -82,9 +85,8 @@ it('every route that names a thread or a run has its expectation here, and none 
   expect(operations('{thread_id}')).toEqual(Object.keys(THREAD_ROUTES).toSorted());
   expect(operations('{run_id}')).toEqual(Object.keys(TURN_ROUTES).toSorted());
   const older = ROUTES.filter(({ deprecated }) => deprecated === true).map(({ operation }) => operation);
-  expect(older.toSorted()).toEqual(
-    [...Object.keys(THREAD_ROUTES), 'startThread', 'listThreads'].map((name) => `${name}AsChat`).toSorted(),
-  );
+  const withOlder = ROUTES.filter(({ path }) => path.startsWith('/v1/ai/threads')).map(({ operation }) => operation);
+  expect(older.toSorted()).toEqual(withOlder.map((name) => `${name}AsChat`).toSorted());
 });
 
 const cases = [
@@ -101,13 +103,14 @@ const cases = [
 ].flatMap((each) => (['private', 'org'] as const).map((visibility) => ({ ...each, visibility })));
 
 /** What the route itself says, be it good or not, comes after it was decided who may call it. */
-function isLetIn({ status }: Answer): boolean {
-  return status !== 401 && status !== 403 && status !== 404;
+function isLetIn({ status, text }: Answer): boolean {
+  return status !== 401 && status !== 403 && !/there is no (run|thread) /.test(text);
 }
 
 describe.each(cases)('$route.operation of a thread that is $visibility', ({ route, expected, idOf, visibility }) => {
   const call = (by: 'ann' | 'bob' | 'ada' | 'gus', id: string) => {
-    const path = route.path.replace(/\{\w+\}/, encodeURIComponent(id)) + (expected?.search ?? '');
+    const named = route.path.replace(/\{(run|thread)_id\}/, encodeURIComponent(id));
+    const path = named.replace(/\{\w+\}/, '1') + (expected?.search ?? '');
     return world.callers[by].call(route.method, path, expected?.body, { 'x-request-id': 'same' });
   };
   const looks = async (by: 'bob' | 'gus', id: string) => {
@@ -171,9 +174,13 @@ it('a thread of no org is nobody’s but the local user’s', async () => {
 it('a thread that was deleted is not there, for whoever has just read it too', async () => {
   const { ann } = world.callers;
   const threadId = await begin('private');
+  const turn = `/v1/runs/${encodeURIComponent(`${threadId}/turn_1`)}`;
   dataOf(await ann.get(threadPath(threadId)));
+  expect((await ann.get(turn)).status).toBe(200);
   dataOf(await ann.call('DELETE', threadPath(threadId)));
   await until(async () => (await ann.get(threadPath(threadId))).status === 404, 'the thread to be gone');
+  expect((await ann.get(turn)).status).toBe(404);
+  expect((await ann.post(threadPath(threadId, '/visibility'), { visibility: 'private' })).status).toBe(404);
   const message = refusalOf(await ann.get(threadPath(threadId)))[2];
   const nowhere = threadId.replace(/.{8}$/, '00000000');
   expect(message.replace(threadId, 'ID')).toBe(refusalOf(await ann.get(threadPath(nowhere)))[2].replace(nowhere, 'ID'));

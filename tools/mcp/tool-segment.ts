@@ -1,0 +1,22 @@
+/**
+ * The last segment of a tool's id out of the name that the server gave it: `createIssue` and `create-issue` are
+ * `create_issue`. Two names of one server that would be the same are refused where they are pinned, and each is
+ * pinned with its name, so the way back is exact.
+ */
+const CANONICAL = /^[a-z][a-z0-9_]*$/;
+
+export function toolSegment(name: string): string {
+  if (CANONICAL.test(name)) return name;
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase();
+  const segment = Array.from(words, canonical).join('');
+  return /^[a-z]/.test(segment) ? segment : `t_${segment}`;
+}
+
+function canonical(character: string): string {
+  if (/[a-z0-9_]/.test(character)) return character;
+  const point = character.codePointAt(0) ?? 0;
+  return point < 0x80 ? '_' : `_u${point.toString(16)}`;
+}
