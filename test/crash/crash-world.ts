@@ -64,7 +64,7 @@ export async function createCrashWorld(address: string): Promise<CrashWorld> {
     client,
     temporal,
     dataDir,
-    async startWorker(runtime = {}, toolsets = undefined) {
+    async startWorker(runtime = {}, toolsets) {
       const worker = await startWorkerProcess({ server, runtime, ...(toolsets === undefined ? {} : { toolsets }) });
       started.push(worker);
       return worker;
