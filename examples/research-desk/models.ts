@@ -1,5 +1,6 @@
 /** Scripted models, so that no key is needed; a real vendor for both agents where its key is set. */
 import type { ModelProfile } from 'perdure/kit';
+import { env } from 'node:process';
 import { anthropic, gemini, openai, scripted } from 'perdure/providers';
 import { researcher, supervisor } from './scripts.js';
 
@@ -14,8 +15,8 @@ const VENDORS: Record<string, () => ModelProfile> = {
   GEMINI_API_KEY: () => ({ provider: gemini(), model: 'gemini-2.5-flash', price: { input: 0.3, output: 2.5 } }),
 };
 
-export function models(environment: NodeJS.ProcessEnv): Record<'supervisor' | 'researcher', ModelProfile> {
-  const key = Object.keys(VENDORS).find((name) => (environment[name] ?? '') !== '');
+export function models(): Record<'supervisor' | 'researcher', ModelProfile> {
+  const key = Object.keys(VENDORS).find((name) => (env[name] ?? '') !== '');
   const real = key === undefined ? undefined : VENDORS[key]?.();
   return {
     supervisor: { ...(real ?? { provider: scripted(supervisor), model: 'scripted-supervisor' }), default: true },

@@ -56,4 +56,4 @@ const supervisor = defineAgent({
   },
 });
 
-export default defineConfig({ agents: [supervisor, researcher], models: models(process.env) });
+export default defineConfig({ agents: [supervisor, researcher], models: models() });
