@@ -12,6 +12,7 @@ interface AskedModel {
   provider: ModelProvider;
   model: string;
   parameters?: Record<string, unknown>;
+  max_output_tokens?: number | undefined;
 }
 
 interface Question {
@@ -29,7 +30,7 @@ export interface ModelAnswer {
 
 /** Throws where there is no whole answer: when canceled, when the time is up, when the worker goes. */
 export async function askModel(context: Context, asked: AskedModel, question: Question): Promise<ModelAnswer> {
-  const { provider, model, parameters = {} } = asked;
+  const { provider, model, parameters = {}, max_output_tokens } = asked;
   const { instructions, text, run_id, step_id, timeout_ms } = question;
   const assembler = createAssembler();
   const timeout = AbortSignal.timeout(timeout_ms);
@@ -39,7 +40,17 @@ export async function askModel(context: Context, asked: AskedModel, question: Qu
     { role: 'user' as const, content: text },
   ];
   const { attempt } = context.info;
-  const request = { model, messages, tools: [], tool_choice: 'none', parameters, attempt, run_id, step_id };
+  const request = {
+    model,
+    messages,
+    tools: [],
+    tool_choice: 'none',
+    parameters,
+    attempt,
+    run_id,
+    step_id,
+    ...(max_output_tokens === undefined ? {} : { max_output_tokens }),
+  };
   await readStream(provider, request, signal, (part) => assembler.add(part));
   if (context.cancellationSignal.aborted) {
     if (isCancelRequested(context))

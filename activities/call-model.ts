@@ -21,6 +21,7 @@ import { isCancelRequested, startHeartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import type { LiveDependencies } from './live-line.js';
 import { loadMedia } from './media.js';
+import { openAttempts } from './model-attempts.js';
 import { createPartPublisher } from './publish-part.js';
 
 export interface ModelDependencies extends LiveDependencies {
@@ -35,6 +36,12 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
   const started = Date.now();
   const heartbeat = startHeartbeat(context);
   const live = openLiveLine(dependencies, context, input);
+  const attempts = openAttempts(
+    context,
+    heartbeat,
+    input.attempts_before ?? 0,
+    `model call of ${input.step_id} of run ${input.run.run_id}`,
+  );
   const assembler = createAssembler();
   try {
     if (attempt > 1) {
@@ -45,7 +52,8 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
         attempt: retracted,
       });
     }
-    const { spec, messages } = await dependencies.contexts.load(input, context);
+    const { spec: pinned, messages } = await dependencies.contexts.load(input, context);
+    const spec = attempts.pin(pinned);
     const provider = providerOf(dependencies.registry, spec);
     const request = toRequest(input, spec, await loadMedia(messages, dependencies.artefacts), attempt);
     const timeout = AbortSignal.timeout(spec.runtime.model_timeout_ms);
@@ -54,7 +62,8 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
     await readStream(provider, request, signal, (part) => publish(part, assembler.add(part)));
     if (signal.aborted) {
       if (isCancelRequested(context)) {
-        return { completion: assembler.completion(), attempt, duration_ms: Date.now() - started, interrupted: true };
+        const completion = assembler.completion();
+        return { completion, ...attempts.report(), duration_ms: Date.now() - started, interrupted: true };
       }
       if (timeout.aborted) {
         throw new PerdureError(
@@ -66,7 +75,9 @@ export async function callModel(dependencies: ModelDependencies, input: CallMode
       throw new PerdureError('server_unreachable', 'the worker is shutting down; the call is tried again elsewhere');
     }
     const completion = check(assembler.completion(), provider, request);
-    return { completion, attempt, duration_ms: Date.now() - started, interrupted: false };
+    return { completion, ...attempts.report(), duration_ms: Date.now() - started, interrupted: false };
+  } catch (error) {
+    throw attempts.failed(error);
   } finally {
     heartbeat.stop();
     await live.flush();
@@ -127,7 +138,8 @@ export function toRequest(
   return {
     model: spec.model.model,
     messages: [
-      { role: 'system', content: spec.instructions },
+      // Every step begins with the same: what the vendor can keep of it is cheaper the next time.
+      { role: 'system', content: spec.instructions, cache: true },
       ...messages,
       ...(input.directive === undefined ? [] : [{ role: 'system', content: input.directive } as const]),
     ],
@@ -139,6 +151,7 @@ export function toRequest(
     })),
     tool_choice: planning ? 'auto' : 'none',
     parameters: spec.model.parameters,
+    ...(spec.model.max_output_tokens === undefined ? {} : { max_output_tokens: spec.model.max_output_tokens }),
     attempt,
     run_id: input.run.run_id,
     step_id: input.step_id,

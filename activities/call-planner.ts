@@ -11,6 +11,7 @@ import type { ModelDependencies } from './call-model.js';
 import { isCancelRequested, startHeartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import { loadMedia } from './media.js';
+import { openAttempts } from './model-attempts.js';
 import { openPurse } from './planner-purse.js';
 import { createPartPublisher } from './publish-part.js';
 import { sumUsage } from './sum-usage.js';
@@ -20,6 +21,12 @@ export async function callPlanner(dependencies: ModelDependencies, input: CallMo
   const attempt = attemptOf(context, input);
   const heartbeat = startHeartbeat(context);
   const live = openLiveLine(dependencies, context, input);
+  const attempts = openAttempts(
+    context,
+    heartbeat,
+    input.attempts_before ?? 0,
+    `planning ${input.step_id} of run ${input.run.run_id}`,
+  );
   const began = Date.now();
   try {
     if (attempt > 1) {
@@ -29,7 +36,8 @@ export async function callPlanner(dependencies: ModelDependencies, input: CallMo
         attempt: attempt - 1,
       });
     }
-    const { spec, messages } = await dependencies.contexts.load(input, context);
+    const { spec: pinned, messages } = await dependencies.contexts.load(input, context);
+    const spec = attempts.pin(pinned);
     const planner = dependencies.registry.agents.get(spec.agent_id)?.options.planner;
     if (planner === undefined)
       throw new PerdureError('unknown_agent', `this worker has no planner for ${spec.agent_id}`);
@@ -78,7 +86,7 @@ export async function callPlanner(dependencies: ModelDependencies, input: CallMo
     if (signal.aborted && isCancelRequested(context)) {
       return {
         completion: { messages: [], usage },
-        attempt,
+        ...attempts.report(),
         duration_ms: Date.now() - began,
         interrupted: true,
         model_calls,
@@ -94,7 +102,9 @@ export async function callPlanner(dependencies: ModelDependencies, input: CallMo
       usage,
       stop_reason: 'planner',
     };
-    return { completion, attempt, duration_ms: Date.now() - began, interrupted: false, model_calls };
+    return { completion, ...attempts.report(), duration_ms: Date.now() - began, interrupted: false, model_calls };
+  } catch (error) {
+    throw attempts.failed(error);
   } finally {
     heartbeat.stop();
     await live.flush();

@@ -2,14 +2,27 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { ERRORS, isPerdureError, safeMessage } from '../contract/errors.js';
 import type { ErrorCode } from '../contract/errors.js';
+import type { ModelFallback } from '../contract/model-chain.js';
 import type { Failure } from '../contract/run.js';
 
-/** `details` are the Failure and the attempt that threw it. */
-export function toApplicationFailure(error: unknown, where: string, attempt: number): ApplicationFailure {
+interface AttemptNotes {
+  fallbacks?: ModelFallback[];
+  /** Instead of what the vendor asks for. */
+  next_attempt_in_ms?: number;
+}
+
+/** `details` are the Failure, the attempt that threw it, and the changes of the model profile before it. */
+export function toApplicationFailure(
+  error: unknown,
+  where: string,
+  attempt: number,
+  { fallbacks, next_attempt_in_ms }: AttemptNotes = {},
+): ApplicationFailure {
   const code: ErrorCode = isPerdureError(error) ? error.code : 'internal';
   const known = isPerdureError(error) ? error : undefined;
   const message = error instanceof Error ? error.message : String(error);
   const retry = ERRORS[code].retry;
+  const wait = next_attempt_in_ms ?? known?.retry_after_ms;
   const failure: Failure = {
     code,
     message: isCallersFault(code) ? message : safeMessage(code),
@@ -22,8 +35,8 @@ export function toApplicationFailure(error: unknown, where: string, attempt: num
     message: failure.debug_message,
     type: code,
     nonRetryable: !retry,
-    details: [failure, attempt],
-    ...(retry && known?.retry_after_ms !== undefined ? { nextRetryDelay: known.retry_after_ms } : {}),
+    details: [failure, attempt, ...(fallbacks === undefined ? [] : [fallbacks])],
+    ...(retry && wait !== undefined ? { nextRetryDelay: wait } : {}),
     ...(error instanceof Error ? { cause: error } : {}),
   });
 }

@@ -16,6 +16,7 @@ import type { ModelDependencies } from './call-model.js';
 import { behindCut, chooseCut } from './choose-cut.js';
 import { digestOfAll } from './context-cache.js';
 import { startHeartbeat } from './heartbeat.js';
+import { openAttempts } from './model-attempts.js';
 import { summarize } from './summarize.js';
 import type { Question } from './summarize.js';
 import { sumUsage } from './sum-usage.js';
@@ -25,16 +26,18 @@ const LEAST_ROOM = 1_000;
 
 export async function compactContext(dependencies: ModelDependencies, input: CompactInput): Promise<CompactResult> {
   const context = Context.current();
-  const { attempt } = context.info;
   const started = Date.now();
   const heartbeat = startHeartbeat(context);
+  const where = `compacting the conversation of ${input.step_id} of run ${input.run.run_id}`;
+  const attempts = openAttempts(context, heartbeat, 0, where);
   const usages: (ChatInvokeUsage | null)[] = [];
   try {
-    const { spec, messages } = await dependencies.contexts.load(input, context);
+    const { spec: pinned, messages } = await dependencies.contexts.load(input, context);
+    const spec = attempts.pin(pinned);
     const room = roomOf(spec, messages, input.refused === true);
     const cut = room < LEAST_ROOM ? undefined : chooseCut(messages, Math.floor(room / 2), Math.floor((room * 3) / 4));
     const done = () => ({
-      attempt,
+      ...attempts.report(),
       duration_ms: Date.now() - started,
       model_calls: usages.length,
       usage: sumUsage(spec.model.model, usages),
@@ -57,7 +60,7 @@ export async function compactContext(dependencies: ModelDependencies, input: Com
     const characters = { before: charactersOf(messages), after: charactersOf(view) };
     // A summary that is longer than what it stands for.
     if (characters.after >= characters.before) return done();
-    dependencies.contexts.replace(input, spec, view);
+    dependencies.contexts.replace(input, pinned, view);
     const compacted = {
       ...behindCut(cut.at, input.compacted, input.thread?.length ?? 0),
       summary,
@@ -67,6 +70,8 @@ export async function compactContext(dependencies: ModelDependencies, input: Com
       characters,
     };
     return { ...done(), compacted };
+  } catch (error) {
+    throw attempts.failed(error);
   } finally {
     heartbeat.stop();
   }

@@ -39,14 +39,8 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
         contexts.prime(input.run_id, resolved.spec);
         return resolved;
       }),
-    callModel: (input) =>
-      explained(`model call of ${input.step_id} of run`, input.run.run_id, () =>
-        callModel({ ...dependencies, contexts }, input),
-      ),
-    compactContext: (input) =>
-      explained(`compacting the conversation of ${input.step_id} of run`, input.run.run_id, () =>
-        compactContext({ ...dependencies, contexts }, input),
-      ),
+    callModel: (input) => callModel({ ...dependencies, contexts }, input),
+    compactContext: (input) => compactContext({ ...dependencies, contexts }, input),
     callTool: (input) =>
       explained(`${input.tool_id} (${input.tool_call_id}) of run`, input.run.run_id, () =>
         callTool(dependencies, input),
@@ -56,10 +50,7 @@ export function createActivities(dependencies: ActivityDependencies): RunActivit
       explained(`finalizing ${input.tool_id} of run`, input.run.run_id, () => finalizeChild(dependencies, input)),
     keepOutput: (input) =>
       explained('keeping an answer of run', input.run.run_id, () => toToolOutput(input.text, dependencies.artefacts)),
-    callPlanner: (input) =>
-      explained(`planning ${input.step_id} of run`, input.run.run_id, () =>
-        callPlanner({ ...dependencies, contexts }, input),
-      ),
+    callPlanner: (input) => callPlanner({ ...dependencies, contexts }, input),
     openThread: (input) => explained('opening thread', input.thread_id, async () => openThread(dependencies, input)),
     collectTurn: (input) =>
       explained('collecting turn', input.run_id, () => collectTurn(Context.current().client, input)),

@@ -26,9 +26,8 @@ export function openPurse(allowance: Allowance | undefined, model: AgentSpec['mo
       spent.cost_usd += asked.cost_usd;
       return (usage) => {
         if (!usage) return;
-        const { input_tokens, output_tokens, input_cached_tokens } = usage;
         spent.tokens += usage.total_tokens - asked.tokens;
-        spent.cost_usd += costOf(model.price, input_tokens, output_tokens, input_cached_tokens ?? 0) - asked.cost_usd;
+        spent.cost_usd += costOf(model.price, usage) - asked.cost_usd;
       };
     },
   };

@@ -2,7 +2,7 @@
 import type { Context } from '@temporalio/activity';
 import type { ResolvedRun, ResolveRunInput } from '../contract/activities.js';
 import { AGENT_SPEC_VERSION } from '../contract/agent-spec.js';
-import type { AgentSpec } from '../contract/agent-spec.js';
+import type { AgentSpec, PinnedModel } from '../contract/agent-spec.js';
 import { PerdureError } from '../contract/errors.js';
 import { withClientContext } from '../contract/client-context.js';
 import type { Limits, RunLimits } from '../contract/limits.js';
@@ -10,6 +10,7 @@ import type { SearchAttributeName } from '../contract/names.js';
 import { checkRequest } from '../contract/check-request.js';
 import type { RunRequest } from '../contract/run.js';
 import type { ModelProfile } from '../kit/define-config.js';
+import { fallbackChain } from '../kit/model-fallback.js';
 import type { Registry, RegisteredAgent } from '../kit/registry.js';
 import { clientToolId } from '../contract/ids.js';
 import { decide } from '../contract/policy.js';
@@ -87,6 +88,7 @@ function pinAgent(
   const { options } = agent;
   const profileName = request.model_profile ?? agent.profile;
   const profile = findProfile(registry, profileName);
+  const spares = fallbackChain(registry.models, profileName);
   const policies = [
     ...(request.parent?.policies ?? []),
     agent.policy,
@@ -101,13 +103,8 @@ function pinAgent(
     description: options.description ?? '',
     instructions: withClientContext(options.instructions, request.thread),
     model: {
-      profile: profileName,
-      provider: profile.provider.name,
-      model: profile.model,
-      parameters: profile.parameters ?? {},
-      ...(profile.price === undefined ? {} : { price: profile.price }),
-      ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
-      ...(profile.context_tokens === undefined ? {} : { context_tokens: profile.context_tokens }),
+      ...pinModel(profileName, profile),
+      ...(spares.length === 0 ? {} : { fallback: spares.map((name) => pinModel(name, findProfile(registry, name))) }),
     },
     // What the model is shown is what is enforced.
     tools: [...tools.filter((tool) => !isDenied(tool)), ...goals.tools],
@@ -126,6 +123,18 @@ function pinAgent(
     synthesis: options.synthesis ?? false,
     runtime: { ...registry.runtime, signal_live: registry.runtime.signal_live || request.signal_live === true },
     search_attributes: [...searchAttributes],
+  };
+}
+
+function pinModel(name: string, profile: ModelProfile): PinnedModel {
+  return {
+    profile: name,
+    provider: profile.provider.name,
+    model: profile.model,
+    parameters: profile.parameters ?? {},
+    ...(profile.price === undefined ? {} : { price: profile.price }),
+    ...(profile.max_output_tokens === undefined ? {} : { max_output_tokens: profile.max_output_tokens }),
+    ...(profile.context_tokens === undefined ? {} : { context_tokens: profile.context_tokens }),
   };
 }
 

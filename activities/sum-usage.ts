@@ -13,6 +13,8 @@ export function sumUsage(
     total.total_tokens += usage.total_tokens;
     if (usage.input_cached_tokens)
       total.input_cached_tokens = (total.input_cached_tokens ?? 0) + usage.input_cached_tokens;
+    if (usage.input_cache_creation_tokens)
+      total.input_cache_creation_tokens = (total.input_cache_creation_tokens ?? 0) + usage.input_cache_creation_tokens;
   }
   return total;
 }

@@ -5,6 +5,7 @@
 import type { AgentSpec } from './agent-spec.js';
 import type { Compacted } from './compaction.js';
 import type { ChatInvokeCompletion, ChatInvokeUsage } from './completion.js';
+import type { ModelFallback } from './model-chain.js';
 import type { BaseMessage, ToolContent, ToolOutputRef } from './messages.js';
 import type { SearchAttributeName } from './names.js';
 import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './run.js';
@@ -67,6 +68,8 @@ export interface CompactResult {
   duration_ms: number;
   model_calls: number;
   usage: ChatInvokeUsage | null;
+  profile?: string;
+  fallbacks?: ModelFallback[];
   /** Absent: there was nothing to compact. */
   compacted?: Compacted & {
     summary: string;
@@ -95,6 +98,9 @@ export interface CallModelResult {
   interrupted: boolean;
   /** Of the winning attempt; absent: 1. A planner may make none, or several. */
   model_calls?: number;
+  /** The profile that answered, where it is not the agent's own, and how it came to that. */
+  profile?: string;
+  fallbacks?: ModelFallback[];
 }
 
 export interface CallToolInput {

@@ -22,10 +22,12 @@ export const Price = z.object({
   input: z.number().nonnegative(),
   output: z.number().nonnegative(),
   cached_input: z.number().nonnegative().optional(),
+  /** Of tokens that are written to a vendor's prompt cache; absent: as any input. */
+  cache_write: z.number().nonnegative().optional(),
 });
 export type Price = z.infer<typeof Price>;
 
-export const ModelSpec = z.object({
+const PinnedModel = z.object({
   profile: z.string(),
   provider: z.string(),
   model: z.string(),
@@ -37,6 +39,10 @@ export const ModelSpec = z.object({
   /** The model's window: input and answer together. Absent: not known. */
   context_tokens: z.number().int().positive().optional(),
 });
+export type PinnedModel = z.infer<typeof PinnedModel>;
+
+/** `fallback`: which profiles are tried, in this order, when the vendor is down. */
+export const ModelSpec = PinnedModel.extend({ fallback: z.array(PinnedModel).optional() });
 export type ModelSpec = z.infer<typeof ModelSpec>;
 
 /** How patient the runtime is; set by configuration, pinned per run. All in milliseconds. */

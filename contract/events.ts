@@ -93,6 +93,16 @@ export const SummaryFinal = event('summary_final', 'The answer, whole: exactly o
 export const AttemptRetracted = event('attempt_retracted', 'All that attempts up to this one showed is void.', {
   attempt: z.number().int(),
 });
+export const ModelFallback = event(
+  'model_fallback',
+  'A vendor is down; the next model profile of the chain is asked.',
+  {
+    from: z.string(),
+    to: z.string(),
+    reason: z.string(),
+    attempt: z.number().int(),
+  },
+);
 
 // context
 export const ContextCompacted = event(
@@ -228,6 +238,7 @@ export const DurableEvent = z.discriminatedUnion('type', [
   TextEnd,
   SummaryFinal,
   AttemptRetracted,
+  ModelFallback,
   ContextCompacted,
   ToolRequested,
   ToolScheduled,

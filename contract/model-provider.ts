@@ -15,6 +15,8 @@ export interface ModelRequest {
   tools: readonly ToolDefinition[];
   tool_choice: ToolChoice;
   parameters: Readonly<Record<string, unknown>>;
+  /** Of the profile: for vendors that demand a largest answer where the parameters name none. */
+  max_output_tokens?: number;
   /** Which attempt at this call it is, from 1. */
   attempt: number;
   /** Ids for the vendor's log and for scripts: never shown to the model. */
@@ -27,7 +29,8 @@ export interface ModelRequest {
  * of their kind; a piece of another kind closes it. `finish` comes last, exactly once.
  */
 export type ModelStreamPart =
-  | { type: 'text'; delta: string }
+  /** `provider_meta` is the vendor's signature of the text; one that comes with an empty delta is that of the last text. */
+  | { type: 'text'; delta: string; provider_meta?: unknown }
   | { type: 'reasoning'; delta: string }
   | { type: 'refusal'; delta: string }
   /** The vendor's signature of the reasoning that just ended (or of the whole message). */

@@ -51,6 +51,7 @@ const BLANKS: Record<EventKind, Readonly<Record<string, unknown>>> = {
   summary_chunk: text,
   summary_final: { ...text, ...meta },
   attempt_retracted: {},
+  model_fallback: { from: HIDDEN, to: HIDDEN, reason: HIDDEN },
   context_compacted: { summary: HIDDEN },
   tool_requested: { arguments: '{}', ...meta },
   tool_scheduled: {},
@@ -258,7 +259,7 @@ export const PROFILES = {
     children: 'flattened',
     include: [
       ...(['run_phase_changed', 'agent_run_started', 'child_await_changed', 'step_completed'] as const),
-      ...(['usage_recorded', 'attempt_retracted', 'tool_scheduled', 'budget_exceeded'] as const),
+      ...(['usage_recorded', 'attempt_retracted', 'model_fallback', 'tool_scheduled', 'budget_exceeded'] as const),
     ],
     redact: {
       run_started: ['input'],

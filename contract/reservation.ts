@@ -1,5 +1,6 @@
 /** What a model call may use at most, by estimate, and what it costs. No zod: workflows import it. */
 import type { AgentSpec, ModelSpec, Price } from './agent-spec.js';
+import type { ChatInvokeUsage } from './completion.js';
 
 export interface Reservation {
   tokens: number;
@@ -33,11 +34,30 @@ export function reservationOf(
 ): Reservation {
   const input = estimateTokens(characters);
   const output = model?.max_output_tokens ?? DEFAULT_MAX_OUTPUT_TOKENS;
-  return { tokens: input + output, cost_usd: costOf(model?.price, input, output) };
+  return {
+    tokens: input + output,
+    cost_usd: costOf(dearest(model?.price), { input_tokens: input, output_tokens: output }),
+  };
 }
 
-export function costOf(price: Price | undefined, input: number, output: number, cached = 0): number {
+/** All of the input may have to be written to the cache. */
+function dearest(price: Price | undefined): Price | undefined {
+  return price && { ...price, input: Math.max(price.input, price.cache_write ?? 0) };
+}
+
+/** What came from a vendor's cache or went into it is part of `input_tokens`, at a price of its own. */
+export function costOf(
+  price: Price | undefined,
+  usage: Pick<
+    ChatInvokeUsage,
+    'input_tokens' | 'output_tokens' | 'input_cached_tokens' | 'input_cache_creation_tokens'
+  >,
+): number {
   if (price === undefined) return 0;
-  const fresh = Math.max(0, input - cached);
-  return (fresh * price.input + cached * (price.cached_input ?? price.input) + output * price.output) / 1_000_000;
+  const cached = usage.input_cached_tokens ?? 0;
+  const written = usage.input_cache_creation_tokens ?? 0;
+  const fresh = Math.max(0, usage.input_tokens - cached - written);
+  const input =
+    fresh * price.input + cached * (price.cached_input ?? price.input) + written * (price.cache_write ?? price.input);
+  return (input + usage.output_tokens * price.output) / 1_000_000;
 }

@@ -14,8 +14,16 @@ export interface ModelProfile {
   default?: boolean;
   /** US dollars per million tokens: for `max_cost_usd` and the cost in a run's usage. */
   price?: Price;
-  /** The largest answer, for reservations; 4,096 by default. Sent to the vendor only where `parameters` has it too. */
+  /**
+   * The largest answer, for reservations; 4,096 by default. Sent to the vendor only where `parameters` has it too, but
+   * for anthropic, which demands one.
+   */
   max_output_tokens?: number;
+  /**
+   * The profiles that are tried, in this order, when all attempts at this one have failed because the vendor is down.
+   * Theirs follow after them.
+   */
+  fallback?: string[];
   /** The model's window, input and answer together: a conversation that would exceed it is compacted before the call. */
   context_tokens?: number;
 }

@@ -16,6 +16,7 @@ import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
 import type { Tool } from './define-tool.js';
 import { toolsetIdOf } from './define-toolset.js';
 import type { Toolset } from './define-toolset.js';
+import { checkFallbacks } from './model-fallback.js';
 import { registerGoals } from './register-goals.js';
 import type { RegisteredGoal } from './register-goals.js';
 import { duration, isCount, toolSpec } from './tool-spec.js';
@@ -73,6 +74,7 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
         `${context_tokens} leaves no room beside an answer of ${max_output_tokens}`,
       );
   }
+  checkFallbacks(models, note);
   const defaultProfile = defaults[0] ?? [...models.keys()][0] ?? '';
 
   const tools = new Map<string, RegisteredTool>();

@@ -86,6 +86,11 @@ export function createAssembler(): CompletionAssembler {
     if (open?.part === 'reasoning') open = undefined;
   }
 
+  function signText(providerMeta: unknown): void {
+    const block = blocks.findLast(({ kind }) => kind === 'text');
+    if (block !== undefined) block.provider_meta = providerMeta;
+  }
+
   function addCall(part: Extract<ModelStreamPart, { type: 'tool_call' }>): void {
     open = undefined;
     const call = calls.get(part.index) ?? { name: '', arguments: '' };
@@ -98,7 +103,11 @@ export function createAssembler(): CompletionAssembler {
   return {
     add(part) {
       switch (part.type) {
-        case 'text':
+        case 'text': {
+          const delta = addDelta(part.type, part.delta);
+          if (part.provider_meta !== undefined) signText(part.provider_meta);
+          return delta;
+        }
         case 'reasoning':
           return addDelta(part.type, part.delta);
         case 'refusal':
@@ -133,7 +142,8 @@ function toMessage(block: Block): BaseMessage {
   const meta = { block: block.n };
   if (block.kind === 'text') {
     const content = block.text === '' ? null : block.text;
-    return { role: 'assistant', content, ...(block.refusal === '' ? {} : { refusal: block.refusal }), meta };
+    const refusal = block.refusal === '' ? {} : { refusal: block.refusal };
+    return { role: 'assistant', content, ...refusal, meta, ...metaOf(block) };
   }
   return { role: 'reasoning', content: block.text, meta, ...metaOf(block) };
 }

@@ -51,7 +51,7 @@ const rooms: Readonly<Record<string, Row>> = {
   dialects: { rooms: ['contract'], packages: [], replays: true },
   workflows: { rooms: ['contract'], packages: ['@temporalio/workflow'], replays: true },
   kit: { rooms: ['contract'], packages: ['zod'] },
-  providers: { rooms: ['contract'], packages: ['openai', 'zod'] },
+  providers: { rooms: ['contract'], packages: ['openai', '@anthropic-ai/sdk', '@google/genai', 'zod'] },
   live: { rooms: ['contract'], packages: ['@temporalio/client'] },
   store: { rooms: ['contract'], packages: ['@temporalio/common', '@temporalio/proto'] },
   tools: {

@@ -10,6 +10,7 @@
  */
 import type { Allowance, ModelPass } from '../contract/activities.js';
 import type { Limits } from '../contract/limits.js';
+import { modelChain } from '../contract/model-chain.js';
 import { fixedCharacters, reservationOf } from '../contract/reservation.js';
 import type { Reservation } from '../contract/reservation.js';
 import type { RunUsage } from '../contract/run.js';
@@ -64,12 +65,26 @@ function left(run: Run, name: Countable): number | undefined {
   return limit - spentOf(treeUsage(run), name) - leased;
 }
 
-/** What a model call with the first `length` messages can use at most, by estimate. */
+/** What a model call with the first `length` messages can use at most, by estimate, whichever profile answers it. */
 export function reservation(run: Run, length = run.log.transcript.length): Reservation {
-  const spec = run.pinned?.spec;
+  const model = run.pinned?.spec.model;
+  const characters = charactersOf(run, length);
+  const each = (model === undefined ? [undefined] : modelChain(model)).map((one) => reservationOf(one, characters));
+  return {
+    tokens: Math.max(...each.map(({ tokens }) => tokens)),
+    cost_usd: Math.max(...each.map(({ cost_usd }) => cost_usd)),
+  };
+}
+
+/** Of the next model call and its answer, by the run's own profile. */
+export function tokensOfCall(run: Run): number {
+  return reservationOf(run.pinned?.spec.model, charactersOf(run, run.log.transcript.length)).tokens;
+}
+
+function charactersOf(run: Run, length: number): number {
   const { characters, own } = run.compacted ?? { characters: run.turn?.characters ?? 0, own: 0 };
   const said = run.log.transcript.slice(own, length).reduce((sum, message) => sum + JSON.stringify(message).length, 0);
-  return reservationOf(spec?.model, fixedCharacters(spec) + characters + said);
+  return fixedCharacters(run.pinned?.spec) + characters + said;
 }
 
 /** A limit on tokens or cost that is set, what is left of it, and what one call reserves of it. */

@@ -9,9 +9,10 @@ import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow'
 import type { ContextInput, ModelPass, RunActivities } from '../contract/activities.js';
 import type { Compacted } from '../contract/compaction.js';
 import type { EventOf } from '../contract/events.js';
+import { modelChain } from '../contract/model-chain.js';
 import { estimateTokens } from '../contract/reservation.js';
-import { affordableCompactions, reservation } from './budget.js';
-import { chargeLost, recordUsage } from './record-usage.js';
+import { affordableCompactions, reservation, tokensOfCall } from './budget.js';
+import { chargeLost, fallbacksBefore, recordUsage, tellFallbacks } from './record-usage.js';
 import { summary } from './run-page.js';
 import type { Run } from './run-state.js';
 import { settle } from './settle.js';
@@ -22,7 +23,7 @@ const MOST_QUESTIONS = 4;
 /** By estimate, the next call and its answer do not fit in the model's window. */
 export function isTooLong(run: Run): boolean {
   const window = run.pinned?.spec.model.context_tokens;
-  return window !== undefined && reservation(run).tokens > window;
+  return window !== undefined && tokensOfCall(run) > window;
 }
 
 /** `input` is the conversation so far. `interrupted`: somebody wants the run to stop. */
@@ -34,9 +35,10 @@ export async function compactContext(
 ): Promise<'compacted' | 'unchanged' | 'interrupted'> {
   const { step_id } = input;
   const spec = run.pinned?.spec;
-  const most = affordableCompactions(run, pass, spec?.runtime.model_max_attempts ?? 1);
-  if (spec === undefined || most === 0) return 'unchanged';
+  if (spec === undefined) return 'unchanged';
   const { model, runtime } = spec;
+  const most = affordableCompactions(run, pass, runtime.model_max_attempts * modelChain(model).length);
+  if (most === 0) return 'unchanged';
   const { compactContext: compact } = proxyActivities<RunActivities>({
     startToCloseTimeout: runtime.model_timeout_ms * MOST_QUESTIONS + 30_000,
     heartbeatTimeout: runtime.heartbeat_timeout_ms,
@@ -49,11 +51,13 @@ export async function compactContext(
   const settled = await settle(run, () => compact(reason === 'refused' ? { ...input, refused: true } : input));
   if (settled.state !== 'done') {
     chargeLost(run, settled, most, () => reserve);
+    tellFallbacks(run, step_id, fallbacksBefore(settled));
     const isStopped = run.cancellation !== undefined || (run.deadline_passed && pass === 'planning');
     return settled.state === 'abandoned' || isStopped ? 'interrupted' : 'unchanged';
   }
-  const { compacted, attempt, duration_ms, ...used } = settled.value;
+  const { compacted, attempt, duration_ms, fallbacks, ...used } = settled.value;
   run.worked_ms += duration_ms;
+  tellFallbacks(run, step_id, fallbacks);
   recordUsage(run, step_id, { ...used, attempts: attempt }, () => reserve);
   if (compacted === undefined) return 'unchanged';
   const { prefix, characters, ...told } = compacted;

@@ -10,12 +10,13 @@ import type {
 import { extendDigest } from '../contract/digest.js';
 import { stepId, toolCallId, blockId } from '../contract/ids.js';
 import type { AssistantMessage, ToolCall } from '../contract/messages.js';
+import { modelChain } from '../contract/model-chain.js';
 import type { Failure } from '../contract/run.js';
 import type { Reservation } from '../contract/reservation.js';
 import { affordableAttempts, plannerAllowance, reservation } from './budget.js';
 import { compactContext, isTooLong } from './compact-context.js';
 import { COMPACT_REFUSED } from './patches.js';
-import { chargeLost, recordUsage } from './record-usage.js';
+import { chargeLost, fallbacksBefore, recordUsage, tellFallbacks } from './record-usage.js';
 import { failure, failureOf } from './run-failure.js';
 import { summary } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
@@ -65,7 +66,7 @@ export async function callModel(
   const isLong = isTooLong(run);
   const compacted = isLong ? await compactContext(run, pass, contextOf(run, pinned, step), 'window') : 'unchanged';
   if (compacted === 'interrupted') return { kind: 'interrupted' };
-  return ask(run, pinned, step, { pass, directive, before: 0, mayCompact: !isLong });
+  return ask(run, pinned, step, { pass, directive, before: 0, mayCompact: compacted !== 'compacted' });
 }
 
 interface Asking {
@@ -82,7 +83,8 @@ async function ask(run: Run, pinned: Pinned, step: Step, asking: Asking): Promis
   const { model, runtime } = spec;
   const planned = spec.planner === true && pass === 'planning';
   const { stop, ...allowance } = (planned ? plannerAllowance(run) : undefined) ?? {};
-  const most = affordableAttempts(run, pass, runtime.model_max_attempts, allowance);
+  const attempts = runtime.model_max_attempts * modelChain(model).length;
+  const most = affordableAttempts(run, pass, attempts, allowance);
   const { callModel: byModel, callPlanner } = proxyActivities<RunActivities>({
     startToCloseTimeout: runtime.model_timeout_ms + 30_000,
     heartbeatTimeout: runtime.heartbeat_timeout_ms,
@@ -105,18 +107,19 @@ async function ask(run: Run, pinned: Pinned, step: Step, asking: Asking): Promis
   const settled = await settle(run, () => call(stop === undefined ? input : { ...input, allowance }));
 
   if (settled.state === 'done') return commit(run, step, pass, settled.value, before, reserved);
-  const attempts = before + chargeLost(run, settled, most, reserved);
+  const lost = before + chargeLost(run, settled, most, reserved);
+  tellFallbacks(run, step.id, fallbacksBefore(settled));
   const isStopped = settled.state === 'abandoned' || run.cancellation !== undefined || run.deadline_passed;
   const why = settled.state === 'failed' ? failureOf(settled.error) : undefined;
   if (!isStopped && mayCompact && why?.code === 'model_context_exceeded' && patched(COMPACT_REFUSED)) {
     const compacted = await compactContext(run, pass, contextOf(run, pinned, step), 'refused');
-    if (compacted === 'compacted') return ask(run, pinned, step, { ...asking, before: attempts, mayCompact: false });
+    if (compacted === 'compacted') return ask(run, pinned, step, { ...asking, before: lost, mayCompact: false });
   }
   // Whatever the lost attempts showed is void: a reader may hold text that no closing event will ever claim.
   run.log.append({
     type: 'attempt_retracted',
     step_id: step.id,
-    attempt: attempts,
+    attempt: lost,
   });
   if (why === undefined || run.cancellation !== undefined || run.deadline_passed) return { kind: 'interrupted' };
   if (stop !== undefined && why.code === 'budget_exhausted') return { kind: 'stopped', stop };
@@ -162,6 +165,7 @@ function commit(
   const step_id = step.id;
   run.worked_ms += result.duration_ms;
   if (attempt > 1) run.log.append({ type: 'attempt_retracted', step_id, attempt: attempt - 1 });
+  tellFallbacks(run, step_id, result.fallbacks);
   const texts: string[] = [];
   const calls: RequestedCall[] = [];
   let block = 0;
@@ -196,7 +200,8 @@ function commit(
       for (const call of message.tool_calls ?? []) calls.push(mint(step, calls.length + 1, call));
     }
   }
-  const used = { usage: completion.usage, attempts: attempt - before, model_calls: result.model_calls ?? 1 };
+  const { model_calls = 1, profile } = result;
+  const used = { usage: completion.usage, attempts: attempt - before, model_calls, profile };
   recordUsage(run, step_id, used, reserved);
   const text = texts.join('');
   if (pass === 'synthesis') return synthesized(run, step, result, text);

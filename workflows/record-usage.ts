@@ -1,8 +1,11 @@
 /** What model calls used, and what limits are charged for attempts of which nobody knows it. */
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
+import type { PinnedModel } from '../contract/agent-spec.js';
 import type { ChatInvokeUsage } from '../contract/completion.js';
 import { isErrorCode } from '../contract/errors.js';
 import type { ErrorCode } from '../contract/errors.js';
+import { modelChain } from '../contract/model-chain.js';
+import type { ModelFallback } from '../contract/model-chain.js';
 import { costOf } from '../contract/reservation.js';
 import type { Reservation } from '../contract/reservation.js';
 import { addUsage, NO_USAGE } from '../contract/snapshot.js';
@@ -14,14 +17,17 @@ interface Used {
   /** Of the activity, with the one that won. */
   attempts: number;
   model_calls: number;
+  /** Which of the chain answered; absent: the run's own. */
+  profile?: string | undefined;
 }
 
 /** An attempt that reports no usage is charged what was reserved for it. */
 export function recordUsage(run: Run, step_id: string, used: Used, reserved: () => Reservation): void {
   const { usage, attempts, model_calls } = used;
   charge(run, reserved, usage ? attempts - 1 : attempts);
-  const price = run.pinned?.spec.model.price;
-  const cost = usage ? costOf(price, usage.input_tokens, usage.output_tokens, usage.input_cached_tokens ?? 0) : 0;
+  const chain = chainOf(run);
+  const { price } = chain.find((model) => model.profile === used.profile) ?? chain[0] ?? {};
+  const cost = usage ? costOf(price, usage) : 0;
   run.counters.usage = addUsage(run.counters.usage, {
     ...NO_USAGE,
     model_calls,
@@ -51,7 +57,7 @@ function charge(run: Run, reserved: () => Reservation, attempts: number): void {
   run.counters.usage = addUsage(run.counters.usage, {
     ...NO_USAGE,
     charged_tokens: tokens * attempts,
-    ...(run.pinned?.spec.model.price === undefined ? {} : { charged_cost_usd: cost_usd * attempts }),
+    ...(chainOf(run).some(({ price }) => price !== undefined) ? { charged_cost_usd: cost_usd * attempts } : {}),
   });
 }
 
@@ -75,7 +81,24 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
 
 /** How many attempts there were, where the error knows it; else all that there could have been. */
 function attemptsOf(settled: { state: string; error?: unknown }, maximum: number): number {
-  const cause = settled.error instanceof ActivityFailure ? settled.error.cause : undefined;
-  const attempt = cause instanceof ApplicationFailure ? cause.details?.[1] : undefined;
+  const attempt = detailsOf(settled)?.[1];
   return typeof attempt === 'number' ? attempt : maximum;
+}
+
+/** Of a call that came to nothing: the changes of the model profile that its last attempt knew of. */
+export function fallbacksBefore(settled: { state: string; error?: unknown }): ModelFallback[] | undefined {
+  return detailsOf(settled)?.[2] as ModelFallback[] | undefined;
+}
+
+export function tellFallbacks(run: Run, step_id: string, fallbacks: readonly ModelFallback[] = []): void {
+  for (const fallback of fallbacks) run.log.append({ type: 'model_fallback', step_id, ...fallback });
+}
+
+function detailsOf({ error }: { state: string; error?: unknown }): readonly unknown[] | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  return cause instanceof ApplicationFailure ? (cause.details ?? undefined) : undefined;
+}
+
+function chainOf(run: Run): PinnedModel[] {
+  return run.pinned === undefined ? [] : modelChain(run.pinned.spec.model);
 }

@@ -87,6 +87,7 @@ function tell(state: ContractState, event: StreamEvent): ContractTold {
     case 'text_start':
     case 'summary_start':
     case 'attempt_retracted':
+    case 'model_fallback':
     case 'context_compacted':
     case 'tool_scheduled':
     case 'policy_decided':

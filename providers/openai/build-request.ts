@@ -10,7 +10,7 @@ const PARAMETER_NAMES: Readonly<Record<string, string>> = { max_output_tokens: '
 export function buildRequest(request: ModelRequest, names: ToolNames): OpenAI.ChatCompletionCreateParamsStreaming {
   const parameters = convertParameters(request.parameters);
   const tools = convertTools(request.tools, names);
-  const toolChoice = convertToolChoice(request.tool_choice, request.tools, names);
+  const toolChoice = convertToolChoice(request, names);
   const streamOptions = parameters['stream_options'] as OpenAI.ChatCompletionStreamOptions | undefined;
   return {
     ...parameters,

@@ -4,7 +4,9 @@
  */
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 import { ERRORS, PerdureError, type ErrorCode } from '../../contract/errors.js';
-import { retryAfterMs } from './retry-after.js';
+import { causeOf, codeByStatus, isTimeout, lookUp, safeText } from '../describe-error.js';
+import type { ErrorContext } from '../describe-error.js';
+import { retryAfterMs } from '../retry-after.js';
 
 const BY_VENDOR_CODE: Readonly<Record<string, ErrorCode>> = {
   context_length_exceeded: 'model_context_exceeded',
@@ -14,23 +16,6 @@ const BY_VENDOR_CODE: Readonly<Record<string, ErrorCode>> = {
   billing_not_active: 'model_forbidden',
   invalid_api_key: 'model_unauthorized',
   model_not_found: 'model_not_found',
-};
-
-const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
-  400: 'model_bad_request',
-  401: 'model_unauthorized',
-  403: 'model_forbidden',
-  404: 'model_not_found',
-  408: 'model_timeout',
-  409: 'model_server_error',
-  413: 'model_context_exceeded',
-  422: 'model_bad_request',
-  429: 'model_rate_limited',
-  500: 'model_server_error',
-  502: 'model_server_error',
-  503: 'model_overloaded',
-  504: 'model_timeout',
-  529: 'model_overloaded',
 };
 
 /** An error object in the middle of a stream has a type and no status. */
@@ -43,13 +28,6 @@ const BY_VENDOR_TYPE: Readonly<Record<string, ErrorCode>> = {
 
 /** Where the header contradicts the status, the code is one whose entry in the table agrees with the header. */
 const NEVER_RETRIED: Partial<Record<ErrorCode, ErrorCode>> = { model_rate_limited: 'model_forbidden' };
-
-export interface ErrorContext {
-  model: string;
-  /** Where the request went, without credentials or path. */
-  origin: string;
-  phase: 'request' | 'stream';
-}
 
 export function classifyError(error: unknown, context: ErrorContext): PerdureError {
   const to = `model ${context.model} at ${context.origin}`;
@@ -97,36 +75,13 @@ function chooseCode(error: APIError, status: number | undefined): ErrorCode {
 function byStatus(error: APIError, status: number | undefined): ErrorCode {
   if (status === undefined)
     return lookUp(BY_VENDOR_TYPE, error.code) ?? lookUp(BY_VENDOR_TYPE, error.type) ?? 'model_server_error';
-  return BY_STATUS[status] ?? (status >= 500 ? 'model_server_error' : 'model_bad_request');
-}
-
-function lookUp(table: Readonly<Record<string, ErrorCode>>, key: unknown): ErrorCode | undefined {
-  return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined;
+  return codeByStatus(status);
 }
 
 /** OpenRouter and others put the status that they could no longer send into the error object's code. */
 function statusInCode(code: unknown): number | undefined {
   const status = Number(code ?? Number.NaN);
   return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
-}
-
-/** undici waits five minutes for headers, and as long between two chunks. */
-function isTimeout(error: unknown): boolean {
-  for (let e = error; e instanceof Error; e = e.cause)
-    if (/^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$|^ETIMEDOUT$/.test(String((e as { code?: unknown }).code)))
-      return true;
-  return false;
-}
-
-function causeOf(error: unknown): string {
-  const messages: string[] = [];
-  for (let e = error; e instanceof Error; e = e.cause) messages.push(e.message.replace(/\.$/, ''));
-  return safeText(messages.length === 0 ? String(error) : messages.join(': '));
-}
-
-/** A 401 repeats part of the key. */
-function safeText(text: string): string {
-  return text.replaceAll(/\bsk-[\w*-]+/g, 'sk-…').slice(0, 1000);
 }
 
 function perdureError(code: ErrorCode, what: string, cause: unknown): PerdureError {

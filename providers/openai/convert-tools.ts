@@ -1,11 +1,23 @@
 import type OpenAI from 'openai';
-import type { ToolChoice, ToolDefinition } from '../../contract/completion.js';
-import { PerdureError } from '../../contract/errors.js';
+import type { ToolDefinition } from '../../contract/completion.js';
+import type { ModelRequest } from '../../contract/model-provider.js';
+import { fitsStrictMode, type StrictRules } from '../strict-schema.js';
+import { inputSchema, readToolChoice } from '../tool-choice.js';
 import type { ToolNames } from '../tool-names.js';
-import { fitsStrictMode } from './strict-schema.js';
 
 type VendorTool = OpenAI.ChatCompletionFunctionTool;
 type VendorChoice = OpenAI.ChatCompletionToolChoiceOption;
+
+/** From its guide: https://platform.openai.com/docs/guides/structured-outputs */
+export const STRICT: StrictRules = {
+  keywords: new Set(
+    (
+      '$schema $id $ref $defs definitions title description type properties required additionalProperties items enum ' +
+      'const anyOf pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems'
+    ).split(' '),
+  ),
+  formats: new Set('date-time time date duration email hostname ipv4 ipv6 uuid'.split(' ')),
+};
 
 /**
  * A strict tool whose schema strict mode would refuse (optional properties, open objects, keywords it does not know)
@@ -17,26 +29,13 @@ export function convertTools(tools: readonly ToolDefinition[], names: ToolNames)
     function: {
       name: names.toVendor(tool.name),
       description: tool.description,
-      // A tool without input: OpenAI wants an object all the same.
-      parameters: Object.keys(tool.parameters).length === 0 ? { type: 'object', properties: {} } : tool.parameters,
-      ...(tool.strict === true && fitsStrictMode(tool.parameters) ? { strict: true } : {}),
+      parameters: inputSchema(tool),
+      ...(tool.strict === true && fitsStrictMode(tool.parameters, STRICT) ? { strict: true } : {}),
     },
   }));
 }
 
-/** Undefined: not to be sent. OpenAI refuses any choice where there are no tools. */
-export function convertToolChoice(
-  choice: ToolChoice,
-  tools: readonly ToolDefinition[],
-  names: ToolNames,
-): VendorChoice | undefined {
-  const offered = tools.length > 0;
-  if (choice === 'auto') return offered ? 'auto' : undefined;
-  if (choice === 'none') return offered ? 'none' : undefined;
-  if (choice === 'required' && offered) return 'required';
-  if (tools.some((tool) => tool.name === choice))
-    return { type: 'function', function: { name: names.toVendor(choice) } };
-  const have = offered ? tools.map((tool) => tool.name).join(', ') : 'none';
-  const what = `tool_choice ${JSON.stringify(choice)} cannot be sent to openai: the tools of the request are ${have}`;
-  throw new PerdureError('model_bad_request', what, { provider: 'openai' });
+export function convertToolChoice(request: ModelRequest, names: ToolNames): VendorChoice | undefined {
+  const choice = readToolChoice(request, 'openai');
+  return typeof choice === 'object' ? { type: 'function', function: { name: names.toVendor(choice.tool) } } : choice;
 }

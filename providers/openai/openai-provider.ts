@@ -5,9 +5,11 @@
 import OpenAI from 'openai';
 import { PerdureError } from '../../contract/errors.js';
 import type { ModelProvider, ModelRequest, ModelStreamPart } from '../../contract/model-provider.js';
+import { abortable } from '../abortable.js';
+import { originOf, type ErrorContext } from '../describe-error.js';
 import { createToolNames } from '../tool-names.js';
 import { buildRequest, clientRequestId } from './build-request.js';
-import { classifyError, type ErrorContext } from './classify-error.js';
+import { classifyError } from './classify-error.js';
 import { readStream } from './stream.js';
 
 export interface OpenAIOptions {
@@ -26,19 +28,8 @@ export function openai(options: OpenAIOptions = {}): ModelProvider {
     name: 'openai',
     async *stream(request, signal) {
       // Made at the first call: a worker without a key must start, and serve the agents that do not need one.
-      client ??= createClient(options);
-      // The SDK never takes its listener off the signal it is given, so it gets one that ends with the call.
-      const controller = new AbortController();
-      const abort = () => controller.abort();
-      signal.addEventListener('abort', abort, { once: true });
-      if (signal.aborted) abort();
-      try {
-        yield* call(client, request, controller.signal);
-      } catch (error) {
-        if (!signal.aborted) throw error;
-      } finally {
-        signal.removeEventListener('abort', abort);
-      }
+      const made = (client ??= createClient(options));
+      yield* abortable(signal, (inner) => call(made, request, inner));
     },
   };
 }
@@ -81,8 +72,4 @@ function missingKey(cause: unknown): PerdureError {
   const what =
     'No API key for openai: OPENAI_API_KEY is not set where the worker runs (a local server takes any value)';
   return new PerdureError('model_unauthorized', what, { provider: 'openai', cause });
-}
-
-function originOf(baseURL: string): string {
-  return URL.canParse(baseURL) ? new URL(baseURL).origin : baseURL;
 }

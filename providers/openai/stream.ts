@@ -7,6 +7,7 @@
  */
 import { PerdureError } from '../../contract/errors.js';
 import type { ModelStreamPart } from '../../contract/model-provider.js';
+import { checkEnd, cut, noteArrival, present, type Arrived } from '../stop-reason.js';
 import type { ToolNames } from '../tool-names.js';
 import { Chunk, type Choice, type UsageReply } from './chunk.js';
 import { convertUsage } from './convert-usage.js';
@@ -16,15 +17,12 @@ import { createCallSorter } from './tool-call-pieces.js';
 /** Servers that fail after they have begun say so in the reason. */
 const BROKEN_REASONS = new Set(['error', 'abort']);
 
-interface Seen {
+interface Seen extends Arrived {
   id?: string;
   model: string;
   system_fingerprint?: string;
   finish_reason?: string;
   usage?: UsageReply;
-  content: boolean;
-  toolCalls: boolean;
-  refusal: boolean;
 }
 
 export async function* readStream(
@@ -41,9 +39,7 @@ export async function* readStream(
       const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
       if (choice === undefined) continue;
       for (const part of readChoice(choice)) {
-        seen.content = true;
-        seen.toolCalls ||= part.type === 'tool_call';
-        seen.refusal ||= part.type === 'refusal';
+        noteArrival(seen, part);
         yield part;
       }
       if (choice.finish_reason) seen.finish_reason = choice.finish_reason;
@@ -81,7 +77,8 @@ function parseChunk(raw: unknown, model: string): Chunk {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`;
-  throw failure('model_server_error', `Model ${model} sent a chunk that is none of Chat Completions (${where})`);
+  const what = `Model ${model} sent a chunk that is none of Chat Completions (${where})`;
+  throw new PerdureError('model_server_error', what, { provider: 'openai' });
 }
 
 function note(seen: Seen, chunk: Chunk): void {
@@ -93,29 +90,22 @@ function note(seen: Seen, chunk: Chunk): void {
 
 function finishOf(seen: Seen): ModelStreamPart {
   const { finish_reason: reason, model } = seen;
-  const from = `the stream of model ${model}${seen.id === undefined ? '' : ` (${seen.id})`}`;
+  const from = `The stream of model ${model}${seen.id === undefined ? '' : ` (${seen.id})`}`;
   if (reason !== undefined && BROKEN_REASONS.has(reason))
-    throw failure('model_stream_cut', `${from} ended with finish_reason ${reason}`);
-  if (reason === undefined && seen.content) throw failure('model_stream_cut', `${from} ended without a finish_reason`);
-  const stopReason = reason === undefined ? 'end_turn' : mapStopReason(reason, seen);
-  // An answer that is empty because its tokens were used up, or filtered out, is one: the next attempt gets no other.
-  if (!seen.content && stopReason !== 'max_tokens' && stopReason !== 'content_filter')
-    throw failure('model_stream_empty', `${from} ended without any content`);
+    throw cut('openai', `${from} ended with finish_reason ${reason}`);
+  const stopReason = mapStopReason(reason ?? '', seen);
+  checkEnd('openai', from, reason, stopReason, seen);
   const reasoningTokens = seen.usage?.completion_tokens_details?.reasoning_tokens;
   const meta = {
     id: seen.id,
     finish_reason: reason,
     system_fingerprint: seen.system_fingerprint,
-    reasoning_tokens: reasoningTokens ?? undefined,
+    reasoning_tokens: reasoningTokens,
   };
   return {
     type: 'finish',
     stop_reason: stopReason,
     usage: seen.usage === undefined ? null : convertUsage(model, seen.usage),
-    provider_meta: { openai: Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== undefined)) },
+    provider_meta: { openai: present(meta) },
   };
-}
-
-function failure(code: 'model_stream_cut' | 'model_stream_empty' | 'model_server_error', what: string): PerdureError {
-  return new PerdureError(code, what.charAt(0).toUpperCase() + what.slice(1), { provider: 'openai' });
 }

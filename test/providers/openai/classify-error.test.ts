@@ -2,7 +2,7 @@
 import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { classifyError } from '../../../providers/openai/classify-error.js';
-import { retryAfterMs } from '../../../providers/openai/retry-after.js';
+import { retryAfterMs } from '../../../providers/retry-after.js';
 
 function broken(message: string, code: string): TypeError {
   return new TypeError(message, { cause: Object.assign(new Error(code), { code }) });

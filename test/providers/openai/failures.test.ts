@@ -6,12 +6,13 @@ import { ERRORS } from '../../../contract/errors.js';
 import type { ModelProvider } from '../../../contract/model-provider.js';
 import { openai } from '../../../providers/index.js';
 import { failureOf, modelRequest, partsFrom } from '../model-request.js';
-import { errorReply, startWireServer, streamReply, type WireServer } from './wire-server.js';
+import { errorReply, startWireServer, streamsOf, type WireServer } from '../wire-server.js';
 
+const streamReply = streamsOf('openai');
 let server: WireServer;
 let provider: ModelProvider;
 beforeAll(async () => {
-  server = await startWireServer();
+  server = await startWireServer('/v1');
   provider = openai({ apiKey: 'sk-test', baseURL: server.baseURL });
 });
 afterAll(() => server.close());

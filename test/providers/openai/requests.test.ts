@@ -5,12 +5,13 @@ import type { ModelProvider, ModelRequest } from '../../../contract/model-provid
 import { openai } from '../../../providers/index.js';
 import { VENDOR_NAME_PATTERN } from '../../../providers/tool-names.js';
 import { failureOf, modelRequest, partsFrom, tool } from '../model-request.js';
-import { startWireServer, streamReply, type WireServer } from './wire-server.js';
+import { startWireServer, streamsOf, type WireServer } from '../wire-server.js';
 
+const streamReply = streamsOf('openai');
 let server: WireServer;
 let provider: ModelProvider;
 beforeAll(async () => {
-  server = await startWireServer();
+  server = await startWireServer('/v1');
   provider = openai({ apiKey: 'sk-test', baseURL: server.baseURL, organization: 'org-1' });
 });
 afterAll(() => server.close());

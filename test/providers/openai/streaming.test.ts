@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ModelProvider } from '../../../contract/model-provider.js';
 import { openai } from '../../../providers/index.js';
 import { assemble, modelRequest, partsFrom, tool } from '../model-request.js';
-import { startWireServer, streamReply, type WireServer } from './wire-server.js';
+import { startWireServer, streamsOf, type WireServer } from '../wire-server.js';
 
+const streamReply = streamsOf('openai');
 let server: WireServer;
 let provider: ModelProvider;
 beforeAll(async () => {
-  server = await startWireServer();
+  server = await startWireServer('/v1');
   provider = openai({ apiKey: 'sk-test', baseURL: server.baseURL });
 });
 afterAll(() => server.close());

@@ -1,6 +1,6 @@
 /**
  * A vendor on a real socket: it answers with what a test has queued, and remembers what it was asked. Streams come
- * from `streams/*.txt`, raw server-sent events, cut into pieces that do not respect lines or characters.
+ * from `<vendor>/streams/*.txt`, raw server-sent events, cut into pieces that do not respect lines or characters.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
@@ -32,7 +32,8 @@ export interface WireServer {
   close(): Promise<void>;
 }
 
-export async function startWireServer(): Promise<WireServer> {
+/** `path` is where the vendor's API begins. */
+export async function startWireServer(path = ''): Promise<WireServer> {
   const queue: WireReply[] = [];
   const requests: WireRequest[] = [];
   const server = createServer((request, response) => {
@@ -51,7 +52,7 @@ export async function startWireServer(): Promise<WireServer> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
     requests,
     reply: (reply) => void queue.push(reply),
     close: async () => {
@@ -61,15 +62,19 @@ export async function startWireServer(): Promise<WireServer> {
   };
 }
 
-export function streamReply(name: string, end: NonNullable<WireReply['end']> = 'close'): WireReply {
-  const body = readFileSync(new URL(`./streams/${name}.txt`, import.meta.url), 'utf8');
-  return { headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-request-id': 'req_1' }, body, end };
+export type StreamReply = (name: string, end?: NonNullable<WireReply['end']>) => WireReply;
+
+export function streamsOf(vendor: string): StreamReply {
+  return (name, end = 'close') => {
+    const body = readFileSync(new URL(`./${vendor}/streams/${name}.txt`, import.meta.url), 'utf8');
+    return { headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-request-id': 'req_1' }, body, end };
+  };
 }
 
 export function errorReply(status: number, error: Record<string, unknown>, headers = {}): WireReply {
   return {
     status,
-    headers: { 'content-type': 'application/json', 'x-request-id': 'req_7', ...headers },
+    headers: { 'content-type': 'application/json', 'x-request-id': 'req_7', 'request-id': 'req_7', ...headers },
     body: JSON.stringify({ error }),
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fitsStrictMode } from '../../../providers/openai/strict-schema.js';
+import { STRICT } from '../../providers/openai/convert-tools.js';
+import { fitsStrictMode } from '../../providers/strict-schema.js';
 
 const schemaOf = (type: z.ZodType) => z.toJSONSchema(type, { target: 'draft-7' });
 
@@ -13,11 +14,11 @@ describe('strict mode takes', () => {
       places: z.array(z.object({ name: z.string() })).max(3),
       day: z.iso.date(),
     });
-    expect(fitsStrictMode(schemaOf(type))).toBe(true);
+    expect(fitsStrictMode(schemaOf(type), STRICT)).toBe(true);
   });
 
   it('an object without properties', () => {
-    expect(fitsStrictMode(schemaOf(z.object({})))).toBe(true);
+    expect(fitsStrictMode(schemaOf(z.object({})), STRICT)).toBe(true);
   });
 });
 
@@ -47,6 +48,6 @@ describe('strict mode would refuse', () => {
     ['something that is no object', { type: 'string' }],
     ['no schema at all', {}],
   ])('%s', (_, schema) => {
-    expect(fitsStrictMode(schema)).toBe(false);
+    expect(fitsStrictMode(schema, STRICT)).toBe(false);
   });
 });

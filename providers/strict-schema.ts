@@ -1,26 +1,24 @@
 /**
- * Whether OpenAI's strict mode would take a JSON Schema. It refuses the whole request for one keyword that it does
- * not know, so only what its guide lists passes: https://platform.openai.com/docs/guides/structured-outputs
+ * Whether a vendor's strict mode would take a JSON Schema. It refuses the whole request for one keyword that it does
+ * not know, so only what its guide lists passes. No property may be left out: the vendors limit or refuse those.
  */
-const KEYWORDS = new Set(
-  (
-    '$schema $id $ref $defs definitions title description type properties required additionalProperties items enum ' +
-    'const anyOf pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems'
-  ).split(' '),
-);
-const FORMATS: ReadonlySet<unknown> = new Set('date-time time date duration email hostname ipv4 ipv6 uuid'.split(' '));
+export interface StrictRules {
+  keywords: ReadonlySet<string>;
+  formats: ReadonlySet<unknown>;
+}
+
 const MAX_DEPTH = 10;
 
 type Json = Readonly<Record<string, unknown>>;
 
-export function fitsStrictMode(schema: Json): boolean {
-  return schema['type'] === 'object' && schema['anyOf'] === undefined && fits(schema, 1);
+export function fitsStrictMode(schema: Json, rules: StrictRules): boolean {
+  return schema['type'] === 'object' && schema['anyOf'] === undefined && fits(schema, rules, 1);
 }
 
-function fits(schema: unknown, depth: number): boolean {
+function fits(schema: unknown, rules: StrictRules, depth: number): boolean {
   if (!isObject(schema) || depth > MAX_DEPTH) return false;
-  if (Object.keys(schema).some((keyword) => !KEYWORDS.has(keyword))) return false;
-  if (schema['format'] !== undefined && !FORMATS.has(schema['format'])) return false;
+  if (Object.keys(schema).some((keyword) => !rules.keywords.has(keyword))) return false;
+  if (schema['format'] !== undefined && !rules.formats.has(schema['format'])) return false;
   if (isObjectType(schema) && !isClosed(schema)) return false;
   const members = [
     ...valuesOf(schema['properties']),
@@ -28,7 +26,9 @@ function fits(schema: unknown, depth: number): boolean {
     ...(Array.isArray(schema['anyOf']) ? schema['anyOf'] : []),
   ];
   const definitions = [...valuesOf(schema['$defs']), ...valuesOf(schema['definitions'])];
-  return members.every((member) => fits(member, depth + 1)) && definitions.every((member) => fits(member, 1));
+  return (
+    members.every((member) => fits(member, rules, depth + 1)) && definitions.every((member) => fits(member, rules, 1))
+  );
 }
 
 function isObjectType(schema: Json): boolean {
