@@ -41,7 +41,14 @@ export async function askModel(context: Context, asked: AskedModel, question: Qu
   ];
   const { attempt } = context.info;
   const request = {
-    ...{ model, messages, tools: [], tool_choice: 'none', parameters, attempt, run_id, step_id },
+    model,
+    messages,
+    tools: [],
+    tool_choice: 'none',
+    parameters,
+    attempt,
+    run_id,
+    step_id,
     ...(max_output_tokens === undefined ? {} : { max_output_tokens }),
   };
   await readStream(provider, request, signal, (part) => assembler.add(part));
