@@ -3,11 +3,14 @@ import { isPerdureError } from '../contract/errors.js';
 import { messageOf } from './command-error.js';
 import { EXIT } from './exit-codes.js';
 import type { Interrupts } from './interrupts.js';
+import { keepFile } from './run-files.js';
 import { showRun } from './show-run.js';
 import type { ShowOptions } from './show-run.js';
 
 export interface FollowOptions extends ShowOptions {
   interrupts: Interrupts;
+  /** Where copies of its files go. */
+  saveFiles: string | undefined;
 }
 
 export interface Followed {
@@ -17,7 +20,7 @@ export interface Followed {
 }
 
 export async function followRun(options: FollowOptions): Promise<Followed> {
-  const { session, runId, view, interrupts } = options;
+  const { session, runId, view, interrupts, saveFiles } = options;
   const { runs } = session.client;
   const leaving = new AbortController();
   let broken: { error: unknown } | undefined;
@@ -39,6 +42,7 @@ export async function followRun(options: FollowOptions): Promise<Followed> {
   try {
     for await (const event of runs.stream(runId, { signal: leaving.signal })) {
       const exitCode = show.event(event);
+      if (event.type === 'file_generated') view.note(await keepFile(session.files, event, saveFiles));
       if (exitCode !== undefined) return { exitCode, detached: false };
     }
   } finally {

@@ -39,6 +39,7 @@ withGatewayFlags(subcommand('run', 'run an agent and show it live', runHelp()))
   .option('--model-profile <name>', 'a model profile of the configuration')
   .option('--client-tools <file>', 'JSON: a list of { name: client_…, description, input_schema } that you will run')
   .option('--max-steps <n>', 'at most so many model calls before it has to answer', positive)
+  .option('--save-files <dir>', 'keeps copies of the files that the run makes there')
   .action(async (agent: string, prompt: string, flags: RunFlags) => {
     exitCode = await (await import('./run.js')).run(agent, prompt, { ...flags, debug: isDebug() });
   });

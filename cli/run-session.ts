@@ -11,6 +11,8 @@ import type { Notices } from './notices.js';
 import { CommandError, messageOf } from './command-error.js';
 import type { FoundBy } from './repeat-flags.js';
 import type { RunsClient } from './run-commands.js';
+import { gatewayFiles, storedFiles } from './run-files.js';
+import type { RunFiles } from './run-files.js';
 import type { ServerSettings } from './server-settings.js';
 
 export interface RunSession {
@@ -21,6 +23,7 @@ export interface RunSession {
   temporal: Client | undefined;
   embedded: boolean;
   address: string;
+  files: RunFiles;
   /** Rejects when what we started ended by itself. */
   broken: Promise<never>;
   close(): Promise<void>;
@@ -37,7 +40,8 @@ export async function openSession(
   if (gateway !== undefined) {
     const close = () => gateway.close();
     const none = { threads: undefined, temporal: undefined };
-    return { client: gateway, ...none, embedded: false, address: '', broken: new Promise(() => {}), close };
+    const files = gatewayFiles(gateway);
+    return { client: gateway, ...none, embedded: false, address: '', files, broken: new Promise(() => {}), close };
   }
   const existing = await findServer(settings, flags, notices);
   if (existing !== undefined) return existing;
@@ -61,8 +65,9 @@ export async function openSession(
   });
   notices.lasting(`started a Temporal server for this command, UI at ${server.uiAddress}`);
   const { address } = server;
+  const files = storedFiles(worker.artefacts);
   const { client, temporal } = worker;
-  return { client, threads: client.threads, temporal, embedded: true, address, broken, close: stop };
+  return { client, threads: client.threads, temporal, embedded: true, address, files, broken, close: stop };
 }
 
 /** Undefined where nobody named a server and the usual place has none. */
@@ -76,8 +81,16 @@ async function findServer(
   const cwd = process.cwd();
   try {
     const connected = await connect(settings, dataDirFor(cwd, findConfig(cwd, flags.config), flags.dataDir));
+    const files = storedFiles(connected.artefacts);
     const { threads } = connected.client;
-    return { ...connected, threads, embedded: false, address: connection.address, broken: new Promise(() => {}) };
+    return {
+      ...connected,
+      threads,
+      embedded: false,
+      address: connection.address,
+      files,
+      broken: new Promise(() => {}),
+    };
   } catch (error) {
     if (given !== undefined || error instanceof CommandError) throw error;
     notices.lasting(`what listens on ${connection.address} is no Temporal server (${messageOf(error)})`);

@@ -26,6 +26,7 @@ export interface RunFlags extends FoundBy {
   modelProfile?: string;
   clientTools?: string;
   maxSteps?: number;
+  saveFiles?: string;
   debug?: boolean;
 }
 
@@ -58,6 +59,7 @@ export async function run(agentId: string, prompt: string, flags: RunFlags): Pro
       view,
       interrupts,
       reader,
+      saveFiles: flags.saveFiles,
       flags: found,
     });
     if (!detached) return exitCode;

@@ -13,6 +13,8 @@ export interface RequestMark {
   by: string;
   /** Where to, and what. */
   digest: string;
+  /** When it was sent, in milliseconds: what a thread does must not depend on its own clock, which a replay may see otherwise. */
+  at?: number | undefined;
 }
 
 /** A request whose sender has not read what it did. */
@@ -35,8 +37,8 @@ export interface Acknowledgement {
 export const REPEATS_WITHIN_MS = 600_000;
 
 export function isMark(value: unknown): value is RequestMark {
-  const { by, digest } = (typeof value === 'object' && value !== null ? value : {}) as Partial<RequestMark>;
-  return typeof by === 'string' && typeof digest === 'string';
+  const { by, digest, at = 0 } = (typeof value === 'object' && value !== null ? value : {}) as Partial<RequestMark>;
+  return typeof by === 'string' && typeof digest === 'string' && typeof at === 'number';
 }
 
 export function isRepeatOf(unseen: UnseenRequest, mark: RequestMark, now: number): boolean {

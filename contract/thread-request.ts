@@ -55,7 +55,7 @@ export const ThreadRequest = z.strictObject({
   title: z.string().min(1).max(200).optional(),
   signal_live: z.boolean().optional(),
   /** Where the start may be repeated: see `contract/request-mark.ts`. */
-  mark: z.strictObject({ by: z.string(), digest: z.string() }).optional(),
+  mark: z.strictObject({ by: z.string(), digest: z.string(), at: z.number().optional() }).optional(),
   /** Of a fork: where it comes from, and the messages up to there. */
   forked_from: z
     .strictObject({

@@ -17,7 +17,7 @@ export function readerOf(principal: Principal): string {
 }
 
 export function markOf(principal: Principal, where: string, body: unknown): RequestMark {
-  return { by: readerOf(principal), digest: digestOf([where, body]) };
+  return { by: readerOf(principal), digest: digestOf([where, body]), at: Date.now() };
 }
 
 interface BeginOnce {

@@ -66,7 +66,7 @@ export async function callModel(
   const isLong = isTooLong(run);
   const compacted = isLong ? await compactContext(run, pass, contextOf(run, pinned, step), 'window') : 'unchanged';
   if (compacted === 'interrupted') return { kind: 'interrupted' };
-  return ask(run, pinned, step, { pass, directive, before: 0, mayCompact: !isLong });
+  return ask(run, pinned, step, { pass, directive, before: 0, mayCompact: compacted !== 'compacted' });
 }
 
 interface Asking {

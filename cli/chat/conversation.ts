@@ -96,21 +96,30 @@ export function createConversation(options: ConversationOptions): Conversation {
       const header = await threads.header(id);
       // Else it moved on in between, and what was read belongs to two moments.
       if (header.counter !== before.counter) continue;
+      if (isTaking(header)) {
+        await sleep(AGAIN_MS);
+        continue;
+      }
       // Those of the open turn are shown as they come.
       const open = header.turn === undefined ? messages.length : messages.findLastIndex(({ role }) => role === 'user');
       return { header, messages: messages.slice(0, open) };
     }
   }
 
-  /** A turn is seen to end a moment before its thread has taken what was said: that is nobody else's turn. */
+  /** A turn is seen to end a moment before its thread has taken what was said in it. */
+  function isTaking({ turn: open }: ThreadHeader): boolean {
+    return open !== undefined && finished.has(open.run_id);
+  }
+
   async function send(message: SendMessageInput, request_key: string): Promise<SendAnswer> {
     for (;;) {
       try {
         return await threads.send(threadId, message, { request_key });
       } catch (error) {
         if (!isPerdureError(error) || error.code !== 'thread_busy') throw error;
-        const { turn: open, queued } = await threads.header(threadId);
-        if (queued > 0 || (open !== undefined && !finished.has(open.run_id))) throw error;
+        const header = await threads.header(threadId);
+        // Then it is nobody else's turn.
+        if (header.queued > 0 || !(header.turn === undefined || isTaking(header))) throw error;
         await sleep(AGAIN_MS);
       }
     }

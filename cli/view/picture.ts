@@ -10,7 +10,7 @@ import type { StreamEvent } from '../../client/index.js';
 import type { EventOf } from '../../contract/events.js';
 import { line } from '../format.js';
 import { isWithin } from '../open-pauses.js';
-import { countOf, goalLine } from './tell.js';
+import { countOf, fileOf, goalLine } from './tell.js';
 
 interface Block {
   kind: 'thinking' | 'text' | 'input';
@@ -139,6 +139,9 @@ export function createPicture(now: () => number): Picture {
         return;
       case 'notice_posted':
         items.push({ kind: 'note', open: false, tone: 'loud', text: event.text });
+        return;
+      case 'file_generated':
+        items.push({ kind: 'note', open: false, tone: 'loud', text: fileOf(event) });
         return;
       case 'budget_exceeded':
         items.push({ kind: 'note', open: false, tone: 'loud', text: countOf(event) });

@@ -5,7 +5,7 @@
 import type { StreamEvent } from '../../client/index.js';
 import { duration, line } from '../format.js';
 import type { RunView } from './run-view.js';
-import { countOf, goalLine } from './tell.js';
+import { countOf, fileOf, goalLine } from './tell.js';
 
 interface OpenBlock {
   id: string;
@@ -70,6 +70,8 @@ export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.Writa
         return say(`tool: ${event.tool_id ?? ''}: run ${event.link.run_id}`);
       case 'await_resolved':
         return say(`${event.await_id}: ${event.resolution}`);
+      case 'file_generated':
+        return say(fileOf(event));
       case 'notice_posted':
         return say(event.text);
       case 'budget_exceeded':

@@ -9,6 +9,10 @@ export function countOf({ limit, maximum, used, requested }: EventOf<'budget_exc
   return `the limit ${limit} says stop (${used} of ${maximum} used${more}): the model answers with what it has`;
 }
 
+export function fileOf({ filename, mime_type, byte_size }: EventOf<'file_generated'>): string {
+  return `file: ${line(filename)} (${mime_type}, ${count(byte_size, 'byte')})`;
+}
+
 export function summaryOf(event: EventOf<'run_completed'>, steps: number): RunSummary {
   const { run_id, usage: used, tree_usage, duration_ms, status } = event;
   const children = tree_usage.children ?? 0;
@@ -80,6 +84,8 @@ export function gistOf(event: StreamEvent): string {
       const how = event.status === 'success' ? 'success' : `${event.failure.kind}: ${line(event.failure.message)}`;
       return `${event.name} ${how} in ${duration(event.duration_ms)}`;
     }
+    case 'file_generated':
+      return fileOf(event);
     case 'attempt_retracted':
       return `attempts up to ${event.attempt}`;
     case 'model_fallback':

@@ -3,6 +3,8 @@ import { PerdureError } from '../../contract/errors.js';
 import { errorOf } from './gateway-error.js';
 
 export interface GatewayCalls {
+  /** The whole address of a path. */
+  address(path: string): string;
   get<T>(path: string, query?: Query): Promise<T>;
   post<T>(path: string, body: unknown): Promise<T>;
   /** A request that the gateway took; throws what it refused. */
@@ -38,6 +40,7 @@ export function createGatewayCalls({ url, token, fetch: given }: CallOptions): G
   }
 
   return {
+    address: (path) => `${base}${path}`,
     async get<T>(path: string, query: Query = {}) {
       const response = await call(path, query, { headers: { accept: 'application/json' } });
       return (await response.json()) as T;

@@ -45,6 +45,10 @@ export interface HttpRuns {
   /** Waits for the end. */
   result(runId: string): Promise<EventOf<'run_completed'>>;
   cancel(runId: string, request?: { reason?: CancelReason; note?: string }): Promise<void>;
+  /** A file that the run made, or an output that its log holds in part: an id that one of its events names. */
+  readArtefact(runId: string, artefact: string): Promise<Uint8Array>;
+  /** Where the gateway serves it, to whoever may see the run. */
+  artefactUrl(runId: string, artefact: string): string;
   /** Answers a pause of the run that owns it: `run_id` of the event, the root's or a descendant's. */
   answerClarification(runId: string, answer: ClarificationAnswer): Promise<void>;
   submitToolResults(runId: string, answer: ToolResultsAnswer): Promise<void>;
@@ -53,6 +57,7 @@ export interface HttpRuns {
 
 export function createHttpRuns(calls: GatewayCalls, context: Omit<HttpStreamContext, 'calls'>): HttpRuns {
   const pathOf = (runId: string, rest = '') => `/v1/runs/${encodeURIComponent(runId)}${rest}`;
+  const pathOfArtefact = (runId: string, id: string) => pathOf(runId, `/artefacts/${encodeURIComponent(id)}`);
   const send = async (runId: string, what: string, body: object) => {
     await calls.post<unknown>(pathOf(runId, what), body);
   };
@@ -63,6 +68,11 @@ export function createHttpRuns(calls: GatewayCalls, context: Omit<HttpStreamCont
     start: (request) => calls.post<RunHandle>('/v1/runs', request),
     get: (runId) => calls.get(pathOf(runId)),
     list: (filter = {}) => calls.get<RunPage>('/v1/runs', { ...filter }),
+    async readArtefact(runId, artefact) {
+      const response = await calls.open(pathOfArtefact(runId, artefact), {}, context.closing);
+      return new Uint8Array(await response.arrayBuffer());
+    },
+    artefactUrl: (runId, artefact) => calls.address(pathOfArtefact(runId, artefact)),
     cancel: (runId, request = {}) => send(runId, '/cancel', request),
     answerClarification: (runId, answer) => send(runId, '/clarifications', answer),
     submitToolResults: (runId, answer) => send(runId, '/tool-results', answer),

@@ -45,6 +45,9 @@ export function createThreadStream(
   const leaving = new AbortController();
   const left = signal === undefined ? leaving.signal : AbortSignal.any([signal, leaving.signal]);
   let position: () => ThreadPosition = () => begin ?? { turn: 1 };
+  let current: RunStream | undefined;
+  // One listener for all turns: a stream may live for years.
+  left.addEventListener('abort', () => void current?.return?.(), { once: true });
   const events = tell();
 
   async function* tell(): AsyncGenerator<ThreadEvent, undefined> {
@@ -76,7 +79,8 @@ export function createThreadStream(
       }
       // A turn that is over ends by itself, and says so however it ended.
       const isFollowed = follow || !next.open;
-      const ofRun = stream(next.run_id, { ...shown, ...at(run), follow: isFollowed, signal: left });
+      const ofRun = stream(next.run_id, { ...shown, ...at(run), follow: isFollowed });
+      current = ofRun;
       position = () => ({ turn, run: ofRun.cursor() });
       let isOver = false;
       for await (const event of ofRun) {

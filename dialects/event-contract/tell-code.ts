@@ -65,9 +65,11 @@ export function closeCode(state: ContractState, event: EventOf<'tool_requested'>
  */
 export function closeOutput(state: ContractState, event: EventOf<'tool_result'>, place: number): CodeTold {
   const name = outputOf(event);
-  const { sent, following } = flowOf(state.shown, name);
+  const { sent, following, attempt } = flowOf(state.shown, name);
   const text = resultText(event);
-  const heardAll = sent.length > 0 && following && state.shown.broken !== name.step;
+  // What an attempt printed whose end nobody saw says nothing about the one that counts.
+  const isStale = event.attempts > attempt;
+  const heardAll = sent.length > 0 && following && !isStale && state.shown.broken !== name.step;
   const from = beginsWith(text, sent) ? sent.length : heardAll ? text.length : 0;
   const missed = from === 0 && sent.length > 0;
   const rest = text.slice(from);

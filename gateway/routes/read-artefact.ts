@@ -81,7 +81,6 @@ function respond(
     // It never changes, but who may have it does.
     'cache-control': 'private, no-cache',
     'accept-ranges': 'bytes',
-    'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",
   });
   if (isNamedIn(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers });

@@ -1,5 +1,8 @@
 /** `perdure run` on a server that is there: what it shows, how it ends, and what Ctrl-C does. */
 import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findServerBinary } from '../../worker/server-binary.js';
@@ -30,6 +33,28 @@ describe('perdure run on a pipe', () => {
     expect(stdout).toMatch(/tool: test\.work\.fail failed in \d+ ms: unavailable: the well is dry\n/);
     expect(stdout.match(/All done\./g)).toHaveLength(1);
     expect(stdout).toMatch(/\n\nsuccess · 2 steps · 2 tools · \d+ tokens · [\d.]+ m?s · plain-1\n$/);
+  });
+
+  it('shows files with type and size, says where they are, and keeps copies where it is told to', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'perdure-files-'));
+    const files = ['out/table.csv', '../table.csv'].map((filename) => ({ filename, content: `of ${filename}` }));
+    const input = script(
+      { tool_calls: files.map((args) => ({ tool: 'test.work.make_file', args })) },
+      { text: 'Made.' },
+    );
+    const plain = await finished(run(input));
+    expect(plain.stdout).toContain('file: out/table.csv (text/csv, 16 bytes)\n');
+    expect(plain.stderr).toMatch(
+      /out\/table\.csv is in the artefact store as sha256_[0-9a-f]{64}; --save-files DIR keeps/,
+    );
+    const saved = await finished(run(input, '--save-files', folder));
+    expect(saved.stderr).toContain(`saved ${folder}/table.csv\n`);
+    expect(saved.stderr).toContain(`saved ${folder}/table-2.csv\n`);
+    expect(await readdir(folder)).toEqual(['table-2.csv', 'table.csv']);
+    expect(await readFile(join(folder, 'table.csv'), 'utf8')).toMatch(/^of (out|\.\.)\/table\.csv$/);
+    const through = perdure(['run', 'test.script', input, '--url', dev.http, '--save-files', folder]);
+    expect((await finished(through)).stderr).toContain(`saved ${folder}/table-3.csv\n`);
+    await rm(folder, { recursive: true });
   });
 
   it('says that an attempt was retracted and writes the answer again', async () => {

@@ -29,7 +29,7 @@ export interface Reader {
 
 export interface CrashWorld extends Pick<ConnectedClient, 'client' | 'temporal'> {
   readonly dataDir: string;
-  startWorker(runtime?: RuntimeOptions, toolsets?: ToolsetOptions): Promise<WorkerProcess>;
+  startWorker(runtime?: RuntimeOptions, toolsets?: ToolsetOptions, code?: boolean): Promise<WorkerProcess>;
   /** A client with feeds of its own. */
   connect(): Promise<PerdureClient>;
   /** Starts a run and a reader of it. */
@@ -64,8 +64,13 @@ export async function createCrashWorld(address: string): Promise<CrashWorld> {
     client,
     temporal,
     dataDir,
-    async startWorker(runtime = {}, toolsets = undefined) {
-      const worker = await startWorkerProcess({ server, runtime, ...(toolsets === undefined ? {} : { toolsets }) });
+    async startWorker(runtime = {}, toolsets, code = false) {
+      const worker = await startWorkerProcess({
+        server,
+        runtime,
+        code,
+        ...(toolsets === undefined ? {} : { toolsets }),
+      });
       started.push(worker);
       return worker;
     },

@@ -1,5 +1,4 @@
 /** A worker that dies between two scrolls, in the middle of one, and in the middle of writing a note. */
-import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { linesOf, tellAll } from '../dialects/tell-all.js';
 import { script } from '../support/test-agents.js';
@@ -19,7 +18,8 @@ describe('a worker killed with SIGKILL', { timeout: TEST_TIMEOUT_MS }, () => {
   let site: Site;
   /** The request that the site leaves without an answer, counted from now. */
   let ignored = 0;
-  const start = () => world.startWorker({}, { folder: tmpdir(), fetch: { allow_private_addresses: [site.endpoint] } });
+  const start = () =>
+    world.startWorker({}, { folder: world.dataDir, fetch: { allow_private_addresses: [site.endpoint] } });
 
   beforeAll(async () => {
     site = await startSite();

@@ -91,6 +91,8 @@ describe('a stream of a thread that is open', () => {
     expect((await gateway.as(orgs.ann).get(path(threadId, 'from=99'))).status).toBe(429);
     await Promise.all(readers.map((reader) => reader.cancel()));
     await expect.poll(async () => (await gateway.as(orgs.ann).get(path(threadId))).status).toBe(200);
+    // Those that were read to their end have left no place taken.
+    for (let n = 0; n < 4; n++) expect((await gateway.as(orgs.ann).get(path(threadId))).status).toBe(200);
     // What is refused takes no place.
     for (let n = 0; n < 4; n++) expect((await gateway.as(orgs.ann).get(path(threadId, 'from=99'))).status).toBe(400);
   });

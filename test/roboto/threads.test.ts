@@ -223,7 +223,8 @@ describe.each(SDK_VERSIONS)('with roboto %s', { timeout: PATIENCE_MS }, (version
       await startGatewayProcess(tree, Number(new URL(first.url).port));
       const ended = factsOf(await scenario.end())('ended');
       expect(ended).toMatchObject({ status: 'user_turn', text: long.join('') });
-      expect(ended['pieces']).toBeGreaterThan(2);
+      // The first before the end of the first gateway, the others from the second one.
+      expect(ended['pieces']).toBeGreaterThan(1);
       const record = await tree.client.threads.get(thread_id as string);
       expect(record.messages[1]?.content).toEqual([{ content_type: 'text', text: long.join('') }]);
     } finally {

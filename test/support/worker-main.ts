@@ -9,7 +9,7 @@ import { defineAgent, defineConfig, defineTool } from '../../kit/index.js';
 import type { ConfigOptions } from '../../kit/index.js';
 import { createRegistry } from '../../kit/registry.js';
 import { scripted, scriptFromInput } from '../../providers/index.js';
-import { mcpServer } from '../../tools/index.js';
+import { codeInterpreter, mcpServer } from '../../tools/index.js';
 import type { McpServer } from '../../tools/index.js';
 import { startWorker } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
@@ -21,7 +21,7 @@ import type { WorkerProcessOptions } from './worker-process.js';
 
 const [argument] = process.argv.slice(2);
 if (argument === undefined) throw new Error('usage: worker-main OPTIONS_AS_JSON');
-const { server, runtime, trees = false, toolsets, mcp } = JSON.parse(argument) as WorkerProcessOptions;
+const { server, runtime, trees = false, code = false, toolsets, mcp } = JSON.parse(argument) as WorkerProcessOptions;
 
 /** For as long as its first attempt lives, it does nothing else: what stops it is the end of its worker. */
 const waitForEnd = async ({ attempt, signal }: { attempt: number; signal: AbortSignal }) => {
@@ -80,7 +80,13 @@ function withServer(options: ConfigOptions, server: McpServer | undefined): Conf
   return { ...options, agents: [...options.agents, agent] };
 }
 
+function withCode(options: ConfigOptions): ConfigOptions {
+  const agent = defineAgent({ agent_id: 'test.coder', instructions: 'Follow the script.', tools: [codeInterpreter()] });
+  return { ...options, agents: [...options.agents, agent] };
+}
+
 function configOf(): ConfigOptions {
+  if (code) return withCode(testConfig(runtime));
   if (toolsets !== undefined) return withPatience(toolsetConfig(toolsets, runtime));
   return trees ? treeConfig(runtime, { tools: patient }) : withPatience(testConfig(runtime));
 }

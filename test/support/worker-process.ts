@@ -20,6 +20,8 @@ export interface WorkerProcessOptions {
   toolsets?: ToolsetOptions;
   /** An agent `test.mcp` with its tools. */
   mcp?: McpServer;
+  /** An agent with the code interpreter, `test.coder`, which needs a sandbox. */
+  code?: boolean;
 }
 
 export interface WorkerProcess {

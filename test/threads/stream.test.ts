@@ -231,7 +231,8 @@ describe('what is lost or ended', () => {
       // Another process, which has nothing of it in memory.
       const { createClient } = await import('../../client/index.js');
       const other = createClient({ client: temporal });
-      const marker = { type: 'stream_ended', run_id: gone, reason: 'not_found' };
+      const message = expect.stringContaining('in the record of its thread') as string;
+      const marker = { type: 'stream_ended', run_id: gone, reason: 'not_found', message };
       for (const options of [{}, { cursor: within }]) {
         for (const follow of [true, false]) {
           const events = await readThread(other, thread_id, { ...options, follow }, ends(3));

@@ -1,4 +1,5 @@
 /** Titles by a model: beside the conversation, after the first answer, and never against a person. */
+import type { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PerdureError } from '../../contract/errors.js';
 import type { ModelProvider, ModelRequest } from '../../contract/model-provider.js';
@@ -46,6 +47,12 @@ async function begin() {
   return { threads, thread_id, tell, title, reader: follow(threads, begun) };
 }
 
+/** What activities gave back, as text. */
+function resultsOf(events: readonly temporal.api.history.v1.IHistoryEvent[]): string[] {
+  const payloads = events.flatMap((event) => event.activityTaskCompletedEventAttributes?.result?.payloads ?? []);
+  return payloads.map(({ data }) => Buffer.from(data ?? []).toString());
+}
+
 const attemptsAt = (threadId: string) => asked.filter(({ run_id }) => run_id === threadId);
 
 describe('a title by a model', () => {
@@ -83,29 +90,28 @@ describe('a title by a model', () => {
 
   it('does not replace what a person wrote meanwhile', async () => {
     const { threads, thread_id, tell, title } = await begin();
+    // The execution that asked for the title: it does not continue as new before it has it.
+    const { runId } = await world.temporal.workflow.getHandle(thread_id).describe();
     await threads.rename(thread_id, 'Mine');
     tell('Theirs');
-    const handle = world.temporal.workflow.getHandle(thread_id);
-    const isDone = async () =>
-      (await handle.fetchHistory()).events?.some(
-        (event) =>
-          event.activityTaskCompletedEventAttributes != null &&
-          Buffer.from(event.activityTaskCompletedEventAttributes.result?.payloads?.[0]?.data ?? []).toString() ===
-            '"Theirs"',
-      );
-    await until(async () => (await isDone()) === true, 'the model’s title to arrive');
+    const { workflow } = world.temporal;
+    const hasArrived = async () => {
+      const { events } = await workflow.getHandle(thread_id, runId).fetchHistory();
+      return JSON.stringify(resultsOf(events ?? [])).includes('Theirs');
+    };
+    await until(hasArrived, 'the model’s title to arrive');
     expect(await title()).toBe('Mine');
   });
 
   it('that cannot be had leaves the first message, and is not tried in later turns', async () => {
     const { threads, thread_id, tell, title } = await begin();
+    const { runId } = await world.temporal.workflow.getHandle(thread_id).describe();
+    const hasFailed = async () => {
+      const { events } = await world.temporal.workflow.getHandle(thread_id, runId).fetchHistory();
+      return events?.some((event) => event.activityTaskFailedEventAttributes != null) === true;
+    };
     tell(new PerdureError('model_unauthorized', 'no key'));
-    const handle = world.temporal.workflow.getHandle(thread_id);
-    await until(
-      async () =>
-        (await handle.fetchHistory()).events?.some((event) => event.activityTaskFailedEventAttributes != null) === true,
-      'the failure',
-    );
+    await until(hasFailed, 'the failure');
     await threads.send(thread_id, { message: 'more' });
     expect((await settled(threads, thread_id)).messages).toHaveLength(4);
     expect(await title()).toMatch(/^\{"turns"/);

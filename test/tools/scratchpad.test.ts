@@ -1,5 +1,4 @@
 /** The scratchpad in runs on the real server: entries, their bounds, children, threads, and what readers see. */
-import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asEntry } from '../../contract/scratchpad-entries.js';
 import { linesOf, tellAll } from '../dialects/tell-all.js';
@@ -11,7 +10,7 @@ import { child, inTurn, pad, toolsetConfig } from './toolset-agents.js';
 
 let world: World;
 beforeAll(async () => {
-  world = await createWorld(toolsetConfig({ folder: tmpdir(), fetch: {} }));
+  world = await createWorld(toolsetConfig({ folder: import.meta.dirname, fetch: {} }));
 });
 afterAll(() => world.end());
 

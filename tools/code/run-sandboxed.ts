@@ -106,13 +106,13 @@ async function requestOf({ boundary, python, limits, filter, uid }: Sandbox, cod
 /** Closing its input is enough, and lets the launcher clean up after itself; a kill is for when it is not. */
 function endWith(child: ChildProcessWithoutNullStreams, signal: AbortSignal): () => void {
   let timer: NodeJS.Timeout | undefined;
+  const isOver = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   const kill = () => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
-      process.kill(-child.pid, 'SIGKILL');
+    if (!isOver()) process.kill(-(child.pid as number), 'SIGKILL');
   };
   const end = () => {
     child.stdin.destroy();
-    timer ??= setTimeout(kill, KILL_AFTER_MS);
+    if (!isOver()) timer ??= setTimeout(kill, KILL_AFTER_MS);
   };
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });

@@ -27,32 +27,32 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
     clone: 56,
     socket: 41,
     refused: [
-      ...[29, 64, 68], // shmget, semget, msgget: memory that outlives its process
+      [29, 64, 68], // shmget, semget, msgget: memory that outlives its process
       319, // memfd_create: memory that is in no process
-      ...[101, 310, 311], // ptrace, process_vm_readv, process_vm_writev
+      [101, 310, 311], // ptrace, process_vm_readv, process_vm_writev
       103, // syslog: the kernel's log
-      ...[155, 161, 165, 166, 272, 308], // pivot_root, chroot, mount, umount2, unshare, setns
-      ...[175, 176, 246, 313, 320], // init_module, delete_module, kexec_load, finit_module, kexec_file_load
-      ...[248, 249, 250], // add_key, request_key, keyctl: keyrings are in no namespace
-      ...[298, 303, 304, 321, 323], // perf_event_open, name_to_handle_at, open_by_handle_at, bpf, userfaultfd
+      [155, 161, 165, 166, 272, 308], // pivot_root, chroot, mount, umount2, unshare, setns
+      [175, 176, 246, 313, 320], // init_module, delete_module, kexec_load, finit_module, kexec_file_load
+      [248, 249, 250], // add_key, request_key, keyctl: keyrings are in no namespace
+      [298, 303, 304, 321, 323], // perf_event_open, name_to_handle_at, open_by_handle_at, bpf, userfaultfd
       ...SINCE_UNIFIED,
-    ],
+    ].flat(),
   },
   arm64: {
     audit: 0xc00000b7,
     clone: 220,
     socket: 198,
     refused: [
-      ...[194, 190, 186],
+      [194, 190, 186],
       279,
-      ...[117, 270, 271],
+      [117, 270, 271],
       116,
-      ...[41, 51, 40, 39, 97, 268],
-      ...[105, 106, 104, 273, 294],
-      ...[217, 218, 219],
-      ...[241, 264, 265, 280, 282],
+      [41, 51, 40, 39, 97, 268],
+      [105, 106, 104, 273, 294],
+      [217, 218, 219],
+      [241, 264, 265, 280, 282],
       ...SINCE_UNIFIED,
-    ],
+    ].flat(),
   },
 };
 

@@ -98,7 +98,8 @@ const TAKEN_KEPT = 200;
 
 export function beginThread(raw: unknown): Thread {
   const given = (typeof raw === 'object' && raw !== null ? raw : {}) as Partial<ThreadRequest>;
-  const at = new Date().toISOString();
+  // As it is listed: a worker may take it up later.
+  const at = workflowInfo().startTime.toISOString();
   return {
     ...assemble(given, [], at),
     status: hasMessages(given) ? 'roboto_turn' : 'not_started',

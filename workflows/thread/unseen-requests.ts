@@ -9,7 +9,7 @@ const MOST_UNSEEN = 200;
 /** What was answered to the request that this one repeats, if it does. */
 export function answerBefore(thread: Thread, mark: RequestMark | undefined): SendAnswer | undefined {
   if (mark === undefined) return undefined;
-  return thread.unseen.find((unseen) => isRepeatOf(unseen, mark, Date.now()))?.answer;
+  return thread.unseen.find((unseen) => isRepeatOf(unseen, mark, mark.at ?? Date.now()))?.answer;
 }
 
 export function noteUnseen(thread: Thread, mark: RequestMark | undefined, answer: SendAnswer): void {
@@ -20,7 +20,7 @@ export function noteUnseen(thread: Thread, mark: RequestMark | undefined, answer
     (unseen) => unseen.by !== by || (unseen.answer !== undefined && unseen.digest !== digest),
   );
   const shown = answer.state === 'started' ? { counter: thread.counter } : {};
-  thread.unseen = [...others, { by, digest, at: Date.now(), answer, ...shown }].slice(-MOST_UNSEEN);
+  thread.unseen = [...others, { by, digest, at: mark.at ?? Date.now(), answer, ...shown }].slice(-MOST_UNSEEN);
 }
 
 /** A message that has waited is in the record now. */
@@ -40,5 +40,5 @@ export function acknowledge(thread: Thread, acknowledgement: Acknowledgement | u
 
 /** The request that starts a thread. */
 export function unseenStart(mark: unknown): Thread['unseen'] {
-  return isMark(mark) ? [{ by: mark.by, digest: mark.digest, at: Date.now(), counter: 1 }] : [];
+  return isMark(mark) ? [{ by: mark.by, digest: mark.digest, at: mark.at ?? Date.now(), counter: 1 }] : [];
 }

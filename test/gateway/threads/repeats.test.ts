@@ -106,15 +106,6 @@ describe('a message', () => {
     expect((await texts(thread_id)).filter((text) => text === 'user completed: more')).toHaveLength(2);
   });
 
-  it('is known again after the thread has continued as new, and in another gateway', async () => {
-    const threadId = await begin(2);
-    const mark = { by: 'somebody', digest: 'something' };
-    const first = await threads().send(threadId, { message: 'more' }, { mark });
-    await settled(threads(), threadId);
-    expect((await threads().header(threadId)).unseen?.filter(({ by }) => by === 'somebody')).toHaveLength(1);
-    expect(await threads().send(threadId, { message: 'more' }, { mark })).toEqual(first);
-  });
-
   it('with a key is known by it, and another one under the same key is refused', async () => {
     const { ann } = world.callers;
     const threadId = await begin(3);

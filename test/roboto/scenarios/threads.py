@@ -54,7 +54,9 @@ def is_as_stored(thread: AgentThread) -> bool:
 
 thread = start("talk", org_id=given["org"])
 begun = thread.status.value
-pieces = [event.text for event in thread.events(tick=0.02) if isinstance(event, AgentTextDeltaEvent)]
+# The agent may have begun to speak before the start was answered.
+spoken = [text for role, _status, text, _others in told(thread.messages) if role == "assistant"]
+pieces = spoken + [event.text for event in thread.events(tick=0.02) if isinstance(event, AgentTextDeltaEvent)]
 say("streamed", begun=begun, status=thread.status.value, pieces=pieces, as_stored=is_as_stored(thread))
 
 for text in ["more", "more"]:

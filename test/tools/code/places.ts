@@ -68,8 +68,9 @@ function asNobody(boundary: Place['boundary']): Place['run'] {
 }
 
 /** A process that runs programs, to be killed or to be somebody else. */
-export function startRunner(user: { uid?: number; gid?: number } = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN], {
+export function startRunner(user: { uid?: number; gid?: number } = {}, within: readonly string[] = []) {
+  const [command, ...args] = [...within, process.execPath, '--import', 'tsx', MAIN];
+  const child = spawn(command as string, args, {
     ...user,
     env: { ...process.env, HOME: '/tmp' },
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -34,13 +34,16 @@ describe('compressed replies', () => {
     const bomb = encode(Buffer.alloc(64 * 1024 * 1024));
     expect(bomb.length).toBeLessThan(1024 * 1024);
     site.answer('/bomb', reply(bomb, 'text/plain', { 'content-encoding': encoding }));
-    await expect(get('/bomb')).rejects.toMatchObject({ kind: 'unavailable', message: /when decompressed/ });
+    await expect(get('/bomb')).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/when decompressed/),
+    });
   });
 
   it('that grow out of all proportion are refused below the limit of size', async () => {
     const bomb = gzipSync(Buffer.alloc(4 * 1024 * 1024));
     site.answer('/ratio', reply(bomb, 'text/plain', { 'content-encoding': 'gzip' }));
-    await expect(get('/ratio')).rejects.toMatchObject({ message: /when decompressed/ });
+    await expect(get('/ratio')).rejects.toMatchObject({ message: expect.stringMatching(/when decompressed/) });
   });
 
   it.each([
@@ -60,20 +63,28 @@ describe('a reply that is too large', () => {
       response.writeHead(200, { 'content-type': 'text/plain', 'content-length': '5000' });
       written = response.write('x') ? 1 : 0;
     });
-    await expect(get('/says', { max_bytes: 4_999 })).rejects.toMatchObject({ message: /larger than 4999 bytes/ });
+    await expect(get('/says', { max_bytes: 4_999 })).rejects.toMatchObject({
+      message: expect.stringMatching(/larger than 4999 bytes/),
+    });
     expect(written).toBe(1);
   });
 
   it('is refused by what it sends, without an end', async () => {
+    let sent = 0;
     site.answer('/endless', (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' });
       const more = () => {
+        do sent += 16_384;
         while (!response.destroyed && response.write('x'.repeat(16_384)));
       };
       response.on('drain', more);
       more();
     });
-    await expect(get('/endless', { max_bytes: 100_000 })).rejects.toMatchObject({ message: /larger than 100000/ });
+    await expect(get('/endless', { max_bytes: 100_000 })).rejects.toMatchObject({
+      message: expect.stringMatching(/larger than 100000/),
+    });
+    // What the sockets' buffers hold beyond the limit, and no more.
+    expect(sent).toBeLessThan(20_000_000);
   });
 });
 
@@ -97,7 +108,10 @@ describe('a server that takes its time', () => {
       const timer = setInterval(() => response.write('.'), 20);
       response.on('close', () => clearInterval(timer));
     });
-    await expect(get('/drip', { timeout: 500 })).rejects.toMatchObject({ kind: 'timeout', message: /500 ms/ });
+    await expect(get('/drip', { timeout: 500 })).rejects.toMatchObject({
+      kind: 'timeout',
+      message: expect.stringMatching(/500 ms/),
+    });
   });
 
   it('accepts no connection', async () => {
@@ -108,7 +122,10 @@ describe('a server that takes its time', () => {
       'http://93.184.216.34/',
       new AbortController().signal,
     );
-    await expect(going).rejects.toMatchObject({ kind: 'timeout', message: /accept a connection/ });
+    await expect(going).rejects.toMatchObject({
+      kind: 'timeout',
+      message: expect.stringMatching(/accept a connection/),
+    });
   });
 
   it('is left when the call is canceled', async () => {
@@ -143,7 +160,10 @@ describe('what a reply is', () => {
     '%s is refused with the reason',
     async (type) => {
       site.answer('/typed', reply('words', type));
-      await expect(get('/typed')).rejects.toMatchObject({ kind: 'unavailable', message: /Only HTML, plain text/ });
+      await expect(get('/typed')).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringMatching(/Only HTML, plain text/),
+      });
     },
   );
 
@@ -156,12 +176,16 @@ describe('what a reply is', () => {
   ])('a status %i is %s', async (status, kind, retryable) => {
     const answer: Answer = (_request, response) => void response.writeHead(status).end();
     site.answer('/status', answer);
-    await expect(get('/status')).rejects.toMatchObject({ kind, retryable, message: new RegExp(`${status}`) });
+    await expect(get('/status')).rejects.toMatchObject({
+      kind,
+      retryable,
+      message: expect.stringMatching(new RegExp(`${status}`)),
+    });
   });
 
   it('a redirect to nowhere is said', async () => {
     site.answer('/nowhere', (_request, response) => void response.writeHead(302).end());
-    await expect(get('/nowhere')).rejects.toMatchObject({ message: /names no location/ });
+    await expect(get('/nowhere')).rejects.toMatchObject({ message: expect.stringMatching(/names no location/) });
   });
 
   it.each([
@@ -186,6 +210,10 @@ describe('what a reply is', () => {
     const gone = await startSite();
     await gone.end();
     const going = createFetchPage({ allow_private_addresses: true })(gone.origin, new AbortController().signal);
-    await expect(going).rejects.toMatchObject({ kind: 'unavailable', retryable: true, message: /refused/ });
+    await expect(going).rejects.toMatchObject({
+      kind: 'unavailable',
+      retryable: true,
+      message: expect.stringMatching(/refused/),
+    });
   });
 });

@@ -12,6 +12,7 @@ import { createFetchPage } from '../../../tools/web/fetch/fetch-page.js';
 import type { FetchOptions } from '../../../tools/web/fetch/fetch-page.js';
 import { REAL_NETWORK } from '../../../tools/web/fetch/guarded-connector.js';
 import type { Network } from '../../../tools/web/fetch/guarded-connector.js';
+import { createWebAccess } from '../../../tools/web/fetch/web-access.js';
 import { redirect, reply, startSite } from './site.js';
 import type { Site } from './site.js';
 
@@ -125,6 +126,18 @@ describe('an address that is not of the public internet', () => {
   ])('%s is refused: %s', async (_what, host) => {
     await expect(get(`http://${host}:${trap.port}/`)).rejects.toMatchObject({ name: 'ToolError', kind: 'denied' });
     expect(trap.connections).toBe(0);
+  });
+
+  it.each([
+    ['IPv4', '93.184.216.34'],
+    ['IPv4 beside a private block', '172.32.0.1'],
+    ['IPv6', '2606:2800:220:1:248:1893:25c8:1946'],
+    ['IPv4-mapped', '::ffff:93.184.216.34'],
+    ['NAT64, as networks without IPv4 have it', '64:ff9b::5db8:d822'],
+  ])('is told from a public one: %s', (_what, address) => {
+    const endpoint = { host: 'example.org', port: 443 };
+    expect(createWebAccess().refusesAddress(address, endpoint)).toBeUndefined();
+    expect(createWebAccess().refusesAddress('10.0.0.1', endpoint)).toContain('private');
   });
 
   it('a zone id is no part of a URL', async () => {

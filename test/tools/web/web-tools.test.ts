@@ -230,7 +230,7 @@ describe('the lines of event_contract', () => {
     );
     const { run_id } = await world.client.runs.start({ agent_id: 'test.desk', input: script(turns) });
     const stream = await collect(world.client.runs.stream(run_id));
-    const lines = linesOf(tellAll('event_contract', stream)).map(({ data }) => data as Record<string, unknown>);
+    const lines = linesOf(tellAll('event_contract', stream)).map(({ data }) => data as Record<string, string>);
     const statuses = lines.filter(({ type }) => type === 'web_status');
     for (const line of statuses) expect(Object.keys(line)).toEqual(['type', 'run_id', 'status', 'tool', 'message']);
     expect(statuses.map(({ tool, status, message }) => `${tool} ${status}: ${message}`)).toEqual([

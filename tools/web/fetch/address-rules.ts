@@ -21,8 +21,7 @@ export function parseAddress(text: string): Address | undefined {
 /** What kind of address it is, in a word, if it is not of the public internet. */
 export function notPublic(address: Address): string | undefined {
   if (address instanceof ipaddr.IPv4) {
-    const [service] = HOST_SERVICES.filter(([base, bits]) => address.match(base, bits));
-    if (service !== undefined) return 'a metadata service';
+    if (HOST_SERVICES.some(([base, bits]) => address.match(base, bits))) return 'a metadata service';
     const range = address.range();
     return range === 'unicast' ? undefined : (WORDS[range] ?? 'reserved');
   }

@@ -50,8 +50,8 @@ async function open(
   const { host, port } = endpoint;
   const socket = network.dial({ host, port, lookup: guardedLookup(access, network, endpoint), noDelay: true });
   const late = new ToolError('timeout', `${host} did not accept a connection within ${timeoutMs} ms.`);
-  const timer = setTimeout(() => current.destroy(late), timeoutMs);
   let current = socket;
+  const timer = setTimeout(() => current.destroy(late), timeoutMs);
   try {
     await once(socket, 'connect');
     const refusal = access.refusesAddress(socket.remoteAddress ?? '', endpoint);

@@ -23,6 +23,8 @@ export type LoadPage = (url: string, from: { root_run_id: string; signal: AbortS
 
 const LIFE_MS = 5 * 60_000;
 const MAX_KEPT = 50;
+/** What is larger is read again: the worker's memory is for more than pages. */
+const MAX_KEPT_CHARS = 1_000_000;
 
 export function createLoadPage(fetchPage: FetchPage): LoadPage {
   const kept = new Map<string, { page: LoadedPage; until: number }>();
@@ -33,7 +35,7 @@ export function createLoadPage(fetchPage: FetchPage): LoadPage {
     kept.delete(key);
     const fetched = await fetchPage(url, signal);
     const page = await readPage(fetched, signal);
-    if (!fetched.no_store) {
+    if (!fetched.no_store && page.pages.reduce((sum, text) => sum + text.length, 0) <= MAX_KEPT_CHARS) {
       kept.set(key, { page, until: Date.now() + LIFE_MS });
       const [oldest] = kept.keys();
       if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);

@@ -11,7 +11,8 @@ const MEMORY_LIMIT_MB = 512;
 const BESIDE = import.meta.url.endsWith('.ts') ? '../../../dist/tools/web/read/' : './';
 const THREAD = fileURLToPath(new URL(`${BESIDE}read-html-thread.js`, import.meta.url));
 
-export function readHtmlApart(html: string, url: string, signal: AbortSignal): Promise<ReadablePage> {
+export async function readHtmlApart(html: string, url: string, signal: AbortSignal): Promise<ReadablePage> {
+  signal.throwIfAborted();
   const worker = new Worker(THREAD, {
     workerData: { html, url },
     execArgv: [],

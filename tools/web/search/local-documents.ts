@@ -47,7 +47,7 @@ interface Library {
 export function localDocuments({ folder, base_url }: LocalDocumentsOptions): SearchEngine {
   if (!URL.canParse(base_url) || !/^https?:/.test(base_url))
     throw new PerdureError('invalid_config', `The local documents' base_url is "${base_url}", which is no http URL.`);
-  const base = base_url.endsWith('/') ? base_url : `${base_url}/`;
+  const base = pageKey(base_url.endsWith('/') ? base_url : `${base_url}/`);
   let library: Promise<Library> | undefined;
   const load = () =>
     (library ??= openLibrary(folder, base).catch((error: unknown) => {
@@ -66,8 +66,9 @@ export function localDocuments({ folder, base_url }: LocalDocumentsOptions): Sea
         .map(({ url, title, text }) => ({ url, title, snippet: excerptOf(text, query) }));
     },
     async open(url) {
-      const { documents } = await load();
-      const document = documents.get(pageKey(url));
+      const key = pageKey(url);
+      if (!key.startsWith(base)) return undefined;
+      const document = (await load()).documents.get(key);
       if (document === undefined) return undefined;
       const bytes = await readFile(document.path);
       return { url: document.url, format: document.format, bytes, no_store: false } satisfies FetchedPage;
