@@ -64,7 +64,7 @@ export async function createCrashWorld(address: string): Promise<CrashWorld> {
     client,
     temporal,
     dataDir,
-    async startWorker(runtime = {}, toolsets = undefined, code = false) {
+    async startWorker(runtime = {}, toolsets, code = false) {
       const worker = await startWorkerProcess({
         server,
         runtime,

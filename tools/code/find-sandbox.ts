@@ -12,7 +12,6 @@ import { freshUid } from './fresh-uid.js';
 import { layOut } from './sandbox-layout.js';
 import type { Launch } from './sandbox-layout.js';
 import { seccompFilter } from './seccomp-filter.js';
-import { systemPaths } from './system-paths.js';
 import { launchUnshare } from './unshare.js';
 
 export const NO_BOUNDARY = 'none_i_accept_that_model_code_runs_as_this_user';

@@ -69,9 +69,24 @@ print("END")
 describe.each(places)('$name', (place) => {
   it('cannot read what is not its own', async () => {
     const paths = [
-      ...['/etc/shadow', '/etc/passwd', '/root/.bashrc', '/proc/1/environ', '/proc/1/mem', '/proc/1/maps'],
-      ...['/dev/vda', '/dev/sda', '/dev/mem', '/dev/kmsg', '/proc/kcore', '/sys/kernel', '/run', '/var', '/home'],
-      ...[join(repository, 'package.json'), join(folder, 'secret.txt'), folder],
+      '/etc/shadow',
+      '/etc/passwd',
+      '/root/.bashrc',
+      '/proc/1/environ',
+      '/proc/1/mem',
+      '/proc/1/maps',
+      '/dev/vda',
+      '/dev/sda',
+      '/dev/mem',
+      '/dev/kmsg',
+      '/proc/kcore',
+      '/sys/kernel',
+      '/run',
+      '/var',
+      '/home',
+      join(repository, 'package.json'),
+      join(folder, 'secret.txt'),
+      folder,
     ];
     const opened = await attempts(
       place,
@@ -86,18 +101,19 @@ describe.each(places)('$name', (place) => {
   it('cannot write anywhere but in its own folders', async () => {
     const before = readFileSync('/usr/bin/env').length;
     const paths = [
-      ...[
-        '/x',
-        '/usr/x',
-        '/usr/bin/x',
-        '/usr/bin/env',
-        '/usr/lib/x',
-        '/etc/x',
-        '/etc/ld.so.cache',
-        '/dev/x',
-        '/root/x',
-      ],
-      ...['/proc/sys/kernel/core_pattern', '/proc/sysrq-trigger', '/proc/1/oom_score_adj', `${repository}/x`],
+      '/x',
+      '/usr/x',
+      '/usr/bin/x',
+      '/usr/bin/env',
+      '/usr/lib/x',
+      '/etc/x',
+      '/etc/ld.so.cache',
+      '/dev/x',
+      '/root/x',
+      '/proc/sys/kernel/core_pattern',
+      '/proc/sysrq-trigger',
+      '/proc/1/oom_score_adj',
+      `${repository}/x`,
     ];
     const written = await attempts(place, [
       ...paths.map((path) => `open(${JSON.stringify(path)}, "ab").write(b"")`),
@@ -145,7 +161,7 @@ print("still here")
   });
 
   it('reaches no network, no socket of the machine and no resolver', async () => {
-    const { port } = servers[0]?.address() as AddressInfo;
+    const { port } = (servers[0] as Server).address() as AddressInfo;
     const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
     const before = connections;
     const targets = ['127.0.0.1', '0.0.0.0', ...addresses.filter((address) => !address.includes(':'))];

@@ -86,11 +86,20 @@ it('tells code and output as they are written, then the file; a late reader gets
   const end = ['code_status', 'content', 'status'];
   // Code before the call is made, and output before its end: these came live. What was added to the output comes last.
   expect(order(live)).toEqual([
-    ...['hot_code', 'tool_call_start', 'code_status', 'hot_code_output', 'generated_file', 'hot_code_output'],
+    'hot_code',
+    'tool_call_start',
+    'code_status',
+    'hot_code_output',
+    'generated_file',
+    'hot_code_output',
     ...end,
   ]);
   expect(order(late)).toEqual([
-    ...['tool_call_start', 'hot_code', 'code_status', 'generated_file', 'hot_code_output'],
+    'tool_call_start',
+    'hot_code',
+    'code_status',
+    'generated_file',
+    'hot_code_output',
     ...end,
   ]);
 });
