@@ -8,24 +8,37 @@ export function launchBubblewrap(layout: Layout, supervisor: readonly string[]):
   return {
     command: 'bwrap',
     args: [
-      ['--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
-      ['--die-with-parent', '--as-pid-1', '--new-session', '--clearenv', '--hostname', HOST_NAME],
+      '--unshare-ipc',
+      '--unshare-pid',
+      '--unshare-net',
+      '--unshare-uts',
+      '--unshare-cgroup-try',
+      '--die-with-parent',
+      '--as-pid-1',
+      '--new-session',
+      '--clearenv',
+      ...flags(['--hostname', HOST_NAME]),
       // Root becomes another user inside, and for that keeps two capabilities until then.
       ...(isRoot
-        ? ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID']
-        : ['--unshare-user', '--uid', String(INNER_UID), '--gid', String(INNER_UID)]),
+        ? flags(['--cap-drop', 'ALL'], ['--cap-add', 'CAP_SETUID'], ['--cap-add', 'CAP_SETGID'])
+        : flags(['--unshare-user'], ['--uid', String(INNER_UID)], ['--gid', String(INNER_UID)])),
       ...readOnly(system),
       ...links.flatMap(({ path, target }) => ['--symlink', target, path]),
-      ['--proc', '/proc', '--tmpfs', '/dev'],
+      ...flags(['--proc', '/proc'], ['--tmpfs', '/dev']),
       ...DEVICES.flatMap((path) => ['--dev-bind', path, path]),
-      ['--symlink', '/proc/self/fd', '/dev/fd'],
+      ...flags(['--symlink', '/proc/self/fd', '/dev/fd']),
       ...writable.flatMap(({ path, bytes }) => ['--perms', '1777', '--size', String(bytes), '--tmpfs', path]),
       ...readOnly(own),
       // Both are in memory without a limit, and would be a place to write to.
-      ['--remount-ro', '/dev', '--remount-ro', '/'],
-      ['--chdir', WORK_FOLDER, '--', ...supervisor],
-    ].flat(),
+      ...flags(['--remount-ro', '/dev'], ['--remount-ro', '/'], ['--chdir', WORK_FOLDER]),
+      '--',
+      ...supervisor,
+    ],
   };
+}
+
+function flags(...each: readonly (readonly string[])[]): string[] {
+  return each.flat();
 }
 
 /** With the folders above them, since those that bubblewrap makes by itself are closed to other users. */

@@ -14,47 +14,61 @@ interface Architecture {
   audit: number;
   clone: number;
   socket: number;
-  refused: readonly number[];
 }
 
-/** Numbers that are the same everywhere: io_uring, the mount calls since Linux 5.2, memfd_secret. */
-const SINCE_UNIFIED = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442, 447];
-const CLONE3 = 435;
+const ARCHITECTURES = {
+  x64: { audit: 0xc000003e, clone: 56, socket: 41 },
+  arm64: { audit: 0xc00000b7, clone: 220, socket: 198 },
+} as const satisfies Record<string, Architecture>;
+type Machine = keyof typeof ARCHITECTURES;
 
-const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
-  x64: {
-    audit: 0xc000003e,
-    clone: 56,
-    socket: 41,
-    refused: [
-      [29, 64, 68], // shmget, semget, msgget: memory that outlives its process
-      319, // memfd_create: memory that is in no process
-      [101, 310, 311], // ptrace, process_vm_readv, process_vm_writev
-      103, // syslog: the kernel's log
-      [155, 161, 165, 166, 272, 308], // pivot_root, chroot, mount, umount2, unshare, setns
-      [175, 176, 246, 313, 320], // init_module, delete_module, kexec_load, finit_module, kexec_file_load
-      [248, 249, 250], // add_key, request_key, keyctl: keyrings are in no namespace
-      [298, 303, 304, 321, 323], // perf_event_open, name_to_handle_at, open_by_handle_at, bpf, userfaultfd
-      ...SINCE_UNIFIED,
-    ].flat(),
-  },
-  arm64: {
-    audit: 0xc00000b7,
-    clone: 220,
-    socket: 198,
-    refused: [
-      [194, 190, 186],
-      279,
-      [117, 270, 271],
-      116,
-      [41, 51, 40, 39, 97, 268],
-      [105, 106, 104, 273, 294],
-      [217, 218, 219],
-      [241, 264, 265, 280, 282],
-      ...SINCE_UNIFIED,
-    ].flat(),
-  },
+/** What is refused, by its number on each machine. */
+const REFUSED: Readonly<Record<string, Readonly<Record<Machine, number>>>> = {
+  // Memory that outlives its process, or is in none.
+  shmget: { x64: 29, arm64: 194 },
+  semget: { x64: 64, arm64: 190 },
+  msgget: { x64: 68, arm64: 186 },
+  memfd_create: { x64: 319, arm64: 279 },
+  memfd_secret: { x64: 447, arm64: 447 },
+  // Other processes, and the kernel itself.
+  ptrace: { x64: 101, arm64: 117 },
+  process_vm_readv: { x64: 310, arm64: 270 },
+  process_vm_writev: { x64: 311, arm64: 271 },
+  syslog: { x64: 103, arm64: 116 },
+  perf_event_open: { x64: 298, arm64: 241 },
+  bpf: { x64: 321, arm64: 280 },
+  userfaultfd: { x64: 323, arm64: 282 },
+  io_uring_setup: { x64: 425, arm64: 425 },
+  io_uring_enter: { x64: 426, arm64: 426 },
+  io_uring_register: { x64: 427, arm64: 427 },
+  init_module: { x64: 175, arm64: 105 },
+  finit_module: { x64: 313, arm64: 273 },
+  delete_module: { x64: 176, arm64: 106 },
+  kexec_load: { x64: 246, arm64: 104 },
+  kexec_file_load: { x64: 320, arm64: 294 },
+  // Namespaces and mounts.
+  unshare: { x64: 272, arm64: 97 },
+  setns: { x64: 308, arm64: 268 },
+  chroot: { x64: 161, arm64: 51 },
+  pivot_root: { x64: 155, arm64: 41 },
+  mount: { x64: 165, arm64: 40 },
+  umount2: { x64: 166, arm64: 39 },
+  open_tree: { x64: 428, arm64: 428 },
+  move_mount: { x64: 429, arm64: 429 },
+  fsopen: { x64: 430, arm64: 430 },
+  fsconfig: { x64: 431, arm64: 431 },
+  fsmount: { x64: 432, arm64: 432 },
+  fspick: { x64: 433, arm64: 433 },
+  mount_setattr: { x64: 442, arm64: 442 },
+  name_to_handle_at: { x64: 303, arm64: 264 },
+  open_by_handle_at: { x64: 304, arm64: 265 },
+  // Keyrings are in no namespace.
+  add_key: { x64: 248, arm64: 217 },
+  request_key: { x64: 249, arm64: 218 },
+  keyctl: { x64: 250, arm64: 219 },
 };
+/** The same everywhere. */
+const CLONE3 = 435;
 
 /** All of CLONE_NEW*: a namespace of its own would give it back what was taken. */
 const NEW_NAMESPACES = 0x7e020000;
@@ -79,8 +93,8 @@ type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, valu
 
 /** Undefined for a machine whose numbers are not known here. */
 export function seccompFilter(machine: string = process.arch): Uint8Array | undefined {
+  if (machine !== 'x64' && machine !== 'arm64') return undefined;
   const known = ARCHITECTURES[machine];
-  if (known === undefined) return undefined;
   const fail = (code: number): Instruction => [RETURN, 0, 0, FAIL | code];
   const refuse = fail(constants.errno.EPERM);
   const allow: Instruction = [RETURN, 0, 0, ALLOW];
@@ -91,7 +105,7 @@ export function seccompFilter(machine: string = process.arch): Uint8Array | unde
     [LOAD, 0, 0, AT_NUMBER],
     ...when(JUMP_IF_SET, X32_BIT, refuse),
     ...when(JUMP_IF_EQUAL, CLONE3, fail(constants.errno.ENOSYS)),
-    ...known.refused.flatMap((number) => when(JUMP_IF_EQUAL, number, refuse)),
+    ...Object.values(REFUSED).flatMap((numbers) => when(JUMP_IF_EQUAL, numbers[machine], refuse)),
     ...when(JUMP_IF_EQUAL, known.clone, [LOAD, 0, 0, AT_ARGUMENT], ...when(JUMP_IF_SET, NEW_NAMESPACES, refuse)),
     [LOAD, 0, 0, AT_NUMBER],
     [JUMP_IF_EQUAL, 1, 0, known.socket],

@@ -161,7 +161,7 @@ print("still here")
   });
 
   it('reaches no network, no socket of the machine and no resolver', async () => {
-    const { port } = servers[0]!.address() as AddressInfo;
+    const { port } = (servers[0] as Server).address() as AddressInfo;
     const addresses = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
     const before = connections;
     const targets = ['127.0.0.1', '0.0.0.0', ...addresses.filter((address) => !address.includes(':'))];

@@ -69,8 +69,9 @@ function asNobody(boundary: Place['boundary']): Place['run'] {
 
 /** A process that runs programs, to be killed or to be somebody else. */
 export function startRunner(user: { uid?: number; gid?: number } = {}, within: readonly string[] = []) {
-  const [command, ...args] = [...within, process.execPath, '--import', 'tsx', MAIN];
-  const child = spawn(command as string, args, {
+  const node = [process.execPath, '--import', 'tsx', MAIN];
+  const [command = '', ...args] = within.length === 0 ? node : [...within, ...node];
+  const child = spawn(command, args, {
     ...user,
     env: { ...process.env, HOME: '/tmp' },
     stdio: ['pipe', 'pipe', 'inherit'],
