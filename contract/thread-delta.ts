@@ -3,6 +3,8 @@
  *
  * D1  The token says what its holder has: a counter for title, status and goals; and for the messages, which only grow,
  *     the last one that was sent and how much of it. Nobody else needs to remember anything, so tokens survive restarts.
+ *     What the thread held then is final. What was shown of the open turn is not, and the digest is of all of that: the
+ *     turn may be lost, and another one may come to the same words at the same place.
  * D2  Deltas applied one after another, from any token on, give the record.
  * D3  A reader of another process may see less of a generating message than was sent already: then nothing is sent
  *     until it has caught up. Text that turns out to differ from what was sent is replaced, with a mark.
@@ -14,11 +16,13 @@ import type { AgentMessage, AgentThreadDelta, AgentThreadGoalRecord, AgentThread
 /** How much of the messages somebody has: all before `index`, and of that one `blocks` blocks, `chars` of the last text. */
 export interface SentMessages {
   index: number;
+  /** The first that was not final: of the turn that was going on, or the last one itself. */
+  base: number;
   blocks: number;
   /** Of the last block, where it is a text; else 0. */
   chars: number;
   status: string;
-  /** Of what was sent of that message. */
+  /** Of what was sent from `base` on. */
   digest: string;
 }
 
@@ -53,10 +57,10 @@ export type Delta = Omit<AgentThreadDelta, 'continuation_token'>;
 export function positionOf(view: ThreadView): ThreadPosition {
   const last = view.messages.at(-1);
   if (last === undefined) return { counter: view.counter };
-  return { counter: view.counter, sent: sentOf(last, view.from + view.messages.length - 1) };
+  return { counter: view.counter, sent: sentOf(view, last) };
 }
 
-/** Undefined: only all messages will do, and this view does not begin at the first one. */
+/** Undefined: it takes messages that come before the first one of this view. */
 export function deltaSince(
   view: ThreadView,
   position: ThreadPosition,
@@ -68,7 +72,7 @@ export function deltaSince(
     goals: isNew('goals') ? view.goals : null,
   };
   const { messages, replaces_from, isBehind } = newMessages(view, position.sent);
-  if (replaces_from === 0 && view.from > 0) return undefined;
+  if (replaces_from !== undefined && replaces_from < view.from) return undefined;
   const now = positionOf(view);
   return {
     delta: { messages_by_idx: messages, ...fields, ...(replaces_from === undefined ? {} : { replaces_from }) },
@@ -85,16 +89,14 @@ interface NewMessages {
 function newMessages(view: ThreadView, sent: SentMessages | undefined): NewMessages {
   if (sent === undefined) return { messages: byIndex(view, 0) };
   const message = view.messages[sent.index - view.from];
-  if (message === undefined) {
-    if (view.open) return { messages: {}, isBehind: true };
-    return snapshot(view);
-  }
-  const rest = restOf(message, sent);
-  if (rest === 'unknown' && view.open && message.status === 'generating') return { messages: {}, isBehind: true };
-  if (rest === 'unknown' || rest === 'other') {
-    // Messages before one of the same turn are final; of a turn that is over, none is sure to be what was shown of it.
-    if (sent.index < view.stored) return snapshot(view);
-    return { messages: byIndex(view, sent.index), replaces_from: sent.index };
+  // The turn that they saw is still going on, and this view may know less of it than theirs did.
+  const goesOn = view.open && view.stored <= sent.base;
+  const rest = message === undefined ? 'unknown' : restOf(view, message, sent);
+  if (rest === 'unknown' && goesOn && (message === undefined || message.status === 'generating'))
+    return { messages: {}, isBehind: true };
+  if (message === undefined || rest === 'unknown' || rest === 'other') {
+    const replaces_from = Math.min(sent.base, view.stored);
+    return { messages: byIndex(view, replaces_from), replaces_from };
   }
   const messages = byIndex(view, sent.index + 1);
   if (rest.length > 0 || message.status !== sent.status) {
@@ -103,35 +105,51 @@ function newMessages(view: ThreadView, sent: SentMessages | undefined): NewMessa
   return { messages };
 }
 
-function snapshot(view: ThreadView): NewMessages {
-  return { messages: byIndex(view, 0), replaces_from: 0 };
-}
-
 /** The blocks that are still to be sent; `unknown` where the message is shorter than what was sent. */
-function restOf(message: AgentMessage, sent: SentMessages): AgentMessage['content'] | 'unknown' | 'other' {
+function restOf(
+  view: ThreadView,
+  message: AgentMessage,
+  sent: SentMessages,
+): AgentMessage['content'] | 'unknown' | 'other' {
   const { content } = message;
   if (content.length < sent.blocks) return 'unknown';
   const last = content[sent.blocks - 1];
   const text = last?.content_type === 'text' ? last.text : '';
   if (text.length < sent.chars) return 'unknown';
-  if (digestOfSent(message, sent.blocks, sent.chars) !== sent.digest) return 'other';
+  if (digestOfSent(view, sent) !== sent.digest) return 'other';
   const more = text.slice(sent.chars);
   const blocks = content.slice(sent.blocks);
   return more === '' ? blocks : [{ content_type: 'text', text: more }, ...blocks];
 }
 
-function sentOf(message: AgentMessage, index: number): SentMessages {
+function sentOf(view: ThreadView, message: AgentMessage): SentMessages {
+  const index = view.from + view.messages.length - 1;
   const last = message.content.at(-1);
-  const blocks = message.content.length;
-  const chars = last?.content_type === 'text' ? last.text.length : 0;
-  return { index, blocks, chars, status: message.status, digest: digestOfSent(message, blocks, chars) };
+  const place = {
+    index,
+    base: Math.min(index, view.stored),
+    blocks: message.content.length,
+    chars: last?.content_type === 'text' ? last.text.length : 0,
+  };
+  return { ...place, status: message.status, digest: digestOfSent(view, place) };
 }
 
-function digestOfSent({ role, content }: AgentMessage, blocks: number, chars: number): string {
+type Place = Pick<SentMessages, 'index' | 'base' | 'blocks' | 'chars'>;
+
+function digestOfSent({ from, messages }: ThreadView, { index, base, blocks, chars }: Place): string {
+  const shown = messages.slice(Math.max(base - from, 0), index - from + 1);
+  const parts = shown.map(({ role, content }, n) => [
+    role,
+    n + base === index ? partOf(content, blocks, chars) : content,
+  ]);
+  return digestOf(JSON.stringify(parts));
+}
+
+function partOf(content: AgentMessage['content'], blocks: number, chars: number): AgentMessage['content'] {
   const sent = content.slice(0, blocks);
   const last = sent.at(-1);
   if (last?.content_type === 'text') sent[blocks - 1] = { ...last, text: last.text.slice(0, chars) };
-  return digestOf(JSON.stringify([role, sent]));
+  return sent;
 }
 
 function byIndex({ messages, from }: ThreadView, first: number): Record<string, AgentMessage> {

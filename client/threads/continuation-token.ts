@@ -6,15 +6,16 @@ import { createHash } from 'node:crypto';
 import { PerdureError } from '../../contract/errors.js';
 import type { ThreadPosition } from '../../contract/thread-delta.js';
 
-const VERSION = 1;
+/** Version history: 1 first shape; 2 `base`, with a digest of all that is not final. */
+const VERSION = 2;
 
-type Written = [version: number, counter: number, ...sent: [number, number, number, string, string] | []];
+type Written = [version: number, counter: number, ...sent: [number, number, number, number, string, string] | []];
 
 export function writeToken(threadId: string, { counter, sent }: ThreadPosition): string {
   const fields: Written =
     sent === undefined
       ? [VERSION, counter]
-      : [VERSION, counter, sent.index, sent.blocks, sent.chars, sent.status, sent.digest];
+      : [VERSION, counter, sent.index, sent.base, sent.blocks, sent.chars, sent.status, sent.digest];
   const text = Buffer.from(JSON.stringify(fields)).toString('base64url');
   return `${fingerprint(threadId, text)}.${text}`;
 }
@@ -30,13 +31,13 @@ export function readToken(threadId: string, token: string): ThreadPosition {
   const fields = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Written;
   // Of a release whose tokens had another form: whoever holds it gets everything anew.
   if (fields[0] !== VERSION) return { counter: 0, sent: LOST };
-  const [, counter, index, blocks, chars, status, digest] = fields;
-  if (index === undefined || blocks === undefined || chars === undefined) return { counter };
-  return { counter, sent: { index, blocks, chars, status: status ?? '', digest: digest ?? '' } };
+  const [, counter, index, base, blocks, chars, status, digest] = fields;
+  if (index === undefined || base === undefined || blocks === undefined || chars === undefined) return { counter };
+  return { counter, sent: { index, base, blocks, chars, status: status ?? '', digest: digest ?? '' } };
 }
 
 /** Fits no message, so that all are replaced. */
-const LOST = { index: Number.MAX_SAFE_INTEGER, blocks: 0, chars: 0, status: '', digest: '' };
+const LOST = { index: Number.MAX_SAFE_INTEGER, base: 0, blocks: 0, chars: 0, status: '', digest: '' };
 
 function fingerprint(threadId: string, text: string): string {
   return createHash('sha256').update(`${threadId}\n${text}`).digest('base64url').slice(0, 16);

@@ -195,7 +195,7 @@ export function createThreads(options: ThreadsOptions): Threads {
         return found === undefined ? undefined : { ...found, header: now.header };
       };
       // Where only everything will do, the second look begins at the first message.
-      const found = (await since(position.sent?.index ?? 0)) ?? (await since(0));
+      const found = (await since(position.sent?.base ?? 0)) ?? (await since(0));
       if (found === undefined) throw new PerdureError('internal', `thread ${threadId}: no delta could be made`);
       await acknowledge(threadId, found.header, reader);
       return { continuation_token: writeToken(threadId, found.position), ...found.delta };

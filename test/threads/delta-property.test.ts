@@ -123,7 +123,7 @@ function holdAll(life: Life): Held {
 function poll(life: Life, held: Held, behind = 0): Held {
   const position = readToken('thr_1', held.token);
   const found =
-    deltaSince(viewOf(life, position.sent?.index ?? 0, behind), position) ??
+    deltaSince(viewOf(life, position.sent?.base ?? 0, behind), position) ??
     deltaSince(viewOf(life, 0, behind), position);
   if (found === undefined) throw new Error('there is always a delta from the whole thread');
   // A reader that only appends, as the published client does, is right as long as nothing was taken back.
@@ -165,4 +165,22 @@ it(`deltas from any token onward give the record (PERDURE_SEED=${SEED})`, () => 
     }),
     { seed: SEED, numRuns: CASES },
   );
+});
+
+it('a turn that was lost is replaced also where another one has come to the same words at the same place', () => {
+  const life: Life = {
+    status: 'not_started',
+    title: null,
+    goals: [],
+    counter: 1,
+    changed: { status: 1, title: 1, goals: 1 },
+    stored: [],
+    turn: undefined,
+    torn: false,
+  };
+  const play = (...edits: Edit[]) => edits.forEach((each) => live(life, each));
+  play({ do: 'say', text: 'go' }, { do: 'use' }, { do: 'result' }, { do: 'write', text: 'two ' });
+  const held = holdAll(life);
+  play({ do: 'lose' }, { do: 'say', text: 'again' }, { do: 'write', text: 'two ' });
+  expect(poll(life, held)).toEqual(holdAll(life));
 });
