@@ -24,10 +24,13 @@ export const client_tools = [{ name: 'client_look', description: 'Looks.', input
 
 const THEIR_TURN: readonly AgentThreadStatus[] = ['user_turn', 'goals_failed', 'client_tool_turn'];
 
+/** A test's own limit is what counts. */
+const PATIENCE_MS = 110_000;
+
 /** Until the agent has nothing more to do by itself. */
 export async function settled(threads: Threads, threadId: string): Promise<AgentThreadRecord> {
   const isTheirs = async () => THEIR_TURN.includes((await threads.header(threadId)).status);
-  await until(isTheirs, `thread ${threadId} to be somebody else's turn`);
+  await until(isTheirs, `thread ${threadId} to be somebody else's turn`, PATIENCE_MS);
   return threads.get(threadId);
 }
 
