@@ -107,10 +107,22 @@ async function costOfChain(client: Client, id: string, first: string): Promise<C
     cost.events += historyLength;
     cost.bytes += historySize;
     cost.executions += 1;
-    const { events } = await handle.fetchHistory();
-    runId = events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId ?? undefined;
+    runId = await nextOf(client, id, runId);
   }
   return cost;
+}
+
+/** temporal.api.enums.v1.HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT */
+const CLOSE_EVENT = 2;
+
+/** The execution that one continued as, by its last event alone: a whole history may be larger than an answer of the server. */
+async function nextOf(client: Client, workflowId: string, runId: string): Promise<string | undefined> {
+  const { history } = await client.workflowService.getWorkflowExecutionHistory({
+    namespace: client.options.namespace,
+    execution: { workflowId, runId },
+    historyEventFilterType: CLOSE_EVENT,
+  });
+  return history?.events?.[0]?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId || undefined;
 }
 
 async function withTurns(client: Client, { events, bytes }: Cost, id: string, turns: number): Promise<Cost> {
