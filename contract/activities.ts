@@ -8,7 +8,8 @@ import type { ChatInvokeCompletion, ChatInvokeUsage } from './completion.js';
 import type { ModelFallback } from './model-chain.js';
 import type { BaseMessage, ToolContent, ToolOutputRef } from './messages.js';
 import type { SearchAttributeName } from './names.js';
-import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest } from './run.js';
+import type { Caller } from './principal.js';
+import type { RunHandle, RunLink, RunOutcome, RunOutput, RunRequest, StartedChild } from './run.js';
 import type { AgentMessage } from './thread-records.js';
 import type { ThreadRequest } from './thread-request.js';
 import type { StateCells, StateChange } from './tool-state.js';
@@ -20,11 +21,14 @@ export interface ResolveRunInput {
   request: unknown;
   /** The workflow was started by another one; only then may the request name a parent. */
   is_child?: boolean;
+  /** See `workflows/patches.ts`; given back as it is. */
+  revision?: number;
 }
 
 export interface ResolvedRun {
   request: RunRequest;
   spec: AgentSpec;
+  revision?: number;
 }
 
 /** `planning` may call tools; `synthesis` writes the answer without any. */
@@ -43,13 +47,19 @@ export interface CallModelInput {
   compacted?: Compacted;
   /** Of the pinned spec, which the worker has or reads by query. */
   spec_digest: string;
-  /** Said to the model after the conversation, this once: why it must finish. */
+  /** Said to the model after the conversation, this once: why it must finish, or go on. */
   directive?: string;
+  /** The answer of the step before was cut: this call goes on with it, and calls no tools. */
+  continues?: true;
   signal_live: boolean;
   /** Of a planner under limits: what all its model calls together may use. */
   allowance?: Allowance;
   /** How many attempts the step has had before this call. */
   attempts_before?: number;
+  /** For a planner. */
+  caller?: Caller;
+  /** For a planner: the runs that this one has started, where there are any. */
+  children?: StartedChild[];
 }
 
 /** Enough to know a run's conversation. */
@@ -88,7 +98,10 @@ export interface Allowance {
 }
 
 export interface CallModelResult {
-  /** Messages carry `meta: { block_id }` where their text was streamed as a block. */
+  /**
+   * Messages carry `meta: { block }`, the number of the block as which their text was streamed, and `interrupted` where
+   * it broke off before its end.
+   */
   completion: ChatInvokeCompletion;
   /** The attempt that won, from 1. */
   attempt: number;
@@ -98,6 +111,8 @@ export interface CallModelResult {
   interrupted: boolean;
   /** Of the winning attempt; absent: 1. A planner may make none, or several. */
   model_calls?: number;
+  /** Of a planner that has said more than that; absent: all that was said. */
+  answer?: string;
   /** The profile that answered, where it is not the agent's own, and how it came to that. */
   profile?: string;
   fallbacks?: ModelFallback[];
@@ -113,6 +128,8 @@ export interface CallToolInput {
   found?: FoundSpec;
   /** The cells that the tool reads. */
   state?: { run: StateCells; shared: StateCells };
+  /** For whom; absent: for nobody in particular. */
+  caller?: Caller;
 }
 
 export interface GeneratedFile {
@@ -133,7 +150,11 @@ export interface ToolProgressNote {
 
 export interface CallToolResult {
   content: ToolContent;
+  /** What it is the JSON of, where the tool gave no text. */
+  value?: unknown;
   failure?: ToolFailure;
+  /** What the tool's code threw, with the stack: of a call that failed by it. */
+  debug_message?: string;
   output_ref?: ToolOutputRef;
   trimmed?: boolean;
   duration_ms: number;
@@ -146,20 +167,23 @@ export interface CallToolResult {
   /** Texts for the user, in order. */
   notices?: string[];
   files?: GeneratedFile[];
-  /** To be made when the call ends; of a call that succeeded. */
+  /** To be made when the call ends; of one that failed, those that are made always. */
   changes?: StateChange[];
 }
 
 /** What the functions of a configuration say about the calls of a batch. */
 export interface AdmitInput {
   run: RunHandle;
+  caller?: Caller;
   calls: { tool_call_id: string; tool_id: string; arguments: string; found?: FoundSpec }[];
 }
 
 export interface Admission {
   tool_call_id: string;
-  /** The arguments do not fit: the call is answered with this instead. */
+  /** The arguments do not fit, or a rule broke: the call is answered with this instead. */
   failure?: ToolFailure;
+  /** What a rule threw, with the stack. */
+  debug_message?: string;
   approval?: boolean;
   /** Of a child run. */
   prompt?: string;
@@ -169,6 +193,7 @@ export interface Admission {
 
 export interface FinalizeInput {
   run: RunHandle;
+  caller?: Caller;
   tool_id: string;
   tool_call_id: string;
   arguments: string;
@@ -177,18 +202,31 @@ export interface FinalizeInput {
 
 export interface FinalizeResult {
   content: ToolContent;
+  value?: unknown;
   failure?: ToolFailure;
+  debug_message?: string;
   output_ref?: ToolOutputRef;
   trimmed?: boolean;
 }
 
 /** A thread as it begins: its request, validated, and what of the configuration it needs. */
+export interface OpenThreadInput {
+  thread_id: string;
+  /** As it came, not validated. */
+  request: unknown;
+  /** See `workflows/patches.ts`; given back as it is. */
+  revision?: number;
+}
+
 export interface OpenedThread {
   request: ThreadRequest;
   runtime: { continue_as_new_after_events?: number };
   search_attributes: SearchAttributeName[];
   /** A model of this profile gives the thread its title; absent: the title is the first message. */
   title_profile?: string;
+  /** Of the models that answer, where the request names none: that of the agent. */
+  model_profile?: string;
+  revision?: number;
 }
 
 export interface TitleInput {
@@ -232,8 +270,21 @@ export type RunActivities = {
   confirmCancel(input: { run_id: string; workflow_run_id: string }): Promise<void>;
 };
 
+/** What a search for runs that are missing in the archive did. */
+export interface SweepResult {
+  looked_at: number;
+  archived: number;
+  /** They could not be read, and are tried again by a later sweep. */
+  put_off: number;
+}
+
+export type ArchiveActivities = {
+  /** Null: another one is at it. */
+  sweepArchive(): Promise<SweepResult | null>;
+};
+
 export type ThreadActivities = {
-  openThread(input: { thread_id: string; request: unknown }): Promise<OpenedThread>;
+  openThread(input: OpenThreadInput): Promise<OpenedThread>;
   /** Reads the run's log by query, so that its closed history may go with the retention. */
   collectTurn(input: CollectTurnInput): Promise<CollectedTurn>;
   titleThread(input: TitleInput): Promise<string>;

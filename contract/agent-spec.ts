@@ -1,8 +1,9 @@
 /** An agent as it was when the run was resolved: pinned in history, so that a deploy never changes a run in flight. */
 import { z } from 'zod';
+import { ToolChoice } from './completion.js';
 import { AGENT_ID_PATTERN } from './ids.js';
 import { RunLimits } from './limits.js';
-import { TOOL_PATTERN } from './policy.js';
+import { ANSWERER_PATTERN, TOOL_PATTERN } from './policy.js';
 import { SEARCH_ATTRIBUTES } from './names.js';
 import { ToolSpec } from './tools.js';
 
@@ -10,11 +11,20 @@ export const AgentId = z.string().regex(AGENT_ID_PATTERN, 'must be service.agent
 
 const patterns = z.array(z.string().regex(TOOL_PATTERN, 'must be a tool id, or end in ".*", or be "*"'));
 
-/** As it is written: what is left out denies nothing and asks for nothing, and allows all. */
+const answerers = z
+  .array(z.string().regex(ANSWERER_PATTERN, 'must be "creator", "org" or "role:" with a role'))
+  .optional();
+
+/**
+ * As it is written: what is left out denies nothing and asks for nothing, and allows all. Where no policy of a run says
+ * who answers it, its creator and admins of its org do.
+ */
 export const PolicySpec = z.strictObject({
   allow: z.union([z.literal('all'), patterns]).default('all'),
   deny: patterns.default([]),
   approve: patterns.default([]),
+  answers: answerers,
+  approvals: answerers,
 });
 
 /** US dollars per million tokens. */
@@ -49,6 +59,8 @@ export type ModelSpec = z.infer<typeof ModelSpec>;
 export const RuntimeSpec = z.object({
   model_timeout_ms: z.number().int().positive(),
   model_max_attempts: z.number().int().positive(),
+  /** How long a vendor that cannot be reached, or takes no request, is asked again; absent: two minutes. */
+  model_retry_ms: z.number().int().nonnegative().optional(),
   /** After this long without a heartbeat a worker is taken for dead. */
   heartbeat_timeout_ms: z.number().int().positive(),
   /** How long a canceled tool may take to stop before its call is closed without it. */
@@ -84,11 +96,17 @@ export const AgentSpec = z.object({
   agent_id: AgentId,
   description: z.string(),
   instructions: z.string(),
+  /** Of its messages, for vendors that know names. */
+  name: z.string().optional(),
+  /** Which tools the model must call; all but `none` is for the first model call of the run. */
+  tool_choice: ToolChoice.optional(),
   model: ModelSpec,
   tools: z.array(ToolSpec),
   limits: RunLimits,
   /** The agent declares a last pass that writes the answer. */
   synthesis: z.boolean(),
+  /** What becomes of an answer that the vendor's limit cut; absent: it is kept. */
+  on_cut_answer: z.enum(['keep', 'continue', 'fail']).optional(),
   runtime: RuntimeSpec,
   /** Those that the namespace has; setting another one would fail the workflow task for ever. */
   search_attributes: z.array(z.enum(SEARCH_ATTRIBUTES)),

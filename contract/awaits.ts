@@ -1,9 +1,16 @@
 /** What answers a pause: shapes of the updates and signals, and the check that both share. No zod here. */
+import { isPrincipal } from './principal.js';
+import type { Principal } from './principal.js';
 
-export interface ClarificationAnswer {
+/** Who answers. An edge that knows it says so, and the run checks it; whoever speaks to Temporal itself operates it. */
+interface By {
+  answered_by?: string;
+  by?: Principal;
+}
+
+export interface ClarificationAnswer extends By {
   await_id: string;
   answer: string;
-  answered_by?: string;
 }
 
 export interface ClientToolResult {
@@ -13,20 +20,18 @@ export interface ClientToolResult {
   runtime_ms?: number;
 }
 
-export interface ToolResultsAnswer {
+export interface ToolResultsAnswer extends By {
   /** May be left out: the calls say which pause is meant. */
   await_id?: string;
   results: ClientToolResult[];
-  answered_by?: string;
 }
 
-export interface ApprovalAnswer {
+export interface ApprovalAnswer extends By {
   await_id: string;
   decision: 'approve' | 'deny';
   /** Of the event: what is approved is this call with these arguments. */
   digest: string;
   note?: string;
-  answered_by?: string;
 }
 
 export type AwaitKind = 'clarification' | 'external_tools' | 'approval';
@@ -41,8 +46,22 @@ export interface OpenAwait {
   choices?: string[];
   calls?: { tool_call_id: string; name: string; arguments: string }[];
   digest?: string;
+  /** Of an approval: the call as a person can read it, the tool's name last. See `render-call.ts`. */
+  rendering?: string;
   expires_at?: string;
 }
+
+/** What a question or an approval asks of people, as a thread shows it: see `pause-text.ts`. */
+export interface PauseAsks {
+  text: string;
+  tool_call_id?: string;
+  /** Of an approval. */
+  digest?: string;
+  expires_at?: string;
+}
+
+/** Who may answer: of the policies of the run and its ancestors, those that say so. */
+export type AnswerRules = { answers?: readonly string[] | undefined; approvals?: readonly string[] | undefined }[];
 
 /** A pause of a descendant that has opened or is over. */
 export interface ChildAwaitChange {
@@ -52,6 +71,12 @@ export interface ChildAwaitChange {
   state: 'open' | 'resolved';
   /** Of the caller's tools, while they are open. */
   calls?: { tool_call_id: string; name: string }[];
+  /** Below a thread, while it is open. */
+  asks?: PauseAsks;
+  rules?: AnswerRules;
+  /** Below a thread, when it is over: how, and the first part of what was answered to a question. */
+  resolution?: 'answered' | 'approved' | 'denied' | 'expired' | 'canceled';
+  answer?: string;
 }
 
 /** From a child to its parent, and from there on to the root. */
@@ -68,6 +93,7 @@ export interface ChildAwaitNotice {
 export function malformedAnswer(kind: AwaitKind, answer: unknown): string | undefined {
   if (typeof answer !== 'object' || answer === null) return 'the answer is no object';
   const given = answer as Record<string, unknown>;
+  if (given['by'] !== undefined && !isPrincipal(given['by'])) return 'by must be a principal';
   const text = (field: string) =>
     typeof given[field] === 'string' && given[field] !== '' ? undefined : `${field} must be a text`;
   if (kind === 'clarification') return text('await_id') ?? text('answer');

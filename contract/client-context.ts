@@ -2,8 +2,6 @@
  * What a client tells the agent of a thread beside its messages, and how a model reads it: as a part of a turn's
  * instructions, which are pinned with the turn's run, so that the conversation itself stays as it is. No zod here.
  */
-import { utf8Bytes } from './sizes.js';
-
 export interface ClientContext {
   /** What the caller asks for, for the whole thread. */
   system_prompt?: string | undefined;
@@ -11,19 +9,6 @@ export interface ClientContext {
   analysis_scope?: Record<string, unknown> | undefined;
   /** Of the message that it came with. */
   client_context?: Record<string, unknown> | undefined;
-}
-
-/** Of each of the three: it is in every turn's request, and in what every model call reads. */
-export const CONTEXT_LIMIT_BYTES = 16 * 1024;
-
-/** Undefined when none is too large, else which one, and how large. */
-export function oversizedContext(context: Record<keyof ClientContext, unknown>): string | undefined {
-  for (const name of ['system_prompt', 'analysis_scope', 'client_context'] as const) {
-    const value = context[name];
-    const bytes = value == null ? 0 : utf8Bytes(typeof value === 'string' ? value : JSON.stringify(value));
-    if (bytes > CONTEXT_LIMIT_BYTES) return `${name} has ${bytes} bytes; at most ${CONTEXT_LIMIT_BYTES} can be taken`;
-  }
-  return undefined;
 }
 
 /** The agent's own instructions come first, and what changes most often last. */

@@ -26,6 +26,8 @@ export const ChatInvokeUsage = z.object({
   input_image_tokens: z.number().int().nullable().optional(),
   output_tokens: z.number().int(),
   total_tokens: z.number().int(),
+  /** The vendor said nothing, or not all of it: counted from the texts. */
+  estimated: z.boolean().optional(),
 });
 export type ChatInvokeUsage = z.infer<typeof ChatInvokeUsage>;
 

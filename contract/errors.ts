@@ -27,6 +27,11 @@ export const ERRORS = {
     http_status: 404,
     advice: 'Use an id that an event of this run names, as your profile shows it.',
   },
+  link_refused: {
+    retry: false,
+    http_status: 403,
+    advice: 'Read the run again: its stream has a new address of the file.',
+  },
   unknown_thread: {
     retry: false,
     http_status: 404,
@@ -69,6 +74,11 @@ export const ERRORS = {
     advice: 'Send a valid key or token as "Authorization: Bearer …".',
   },
   forbidden: { retry: false, http_status: 403, advice: 'Use a credential that may do this.' },
+  origin_refused: {
+    retry: false,
+    http_status: 403,
+    advice: 'Start the gateway with this origin in --cors-origins (or PERDURE_CORS_ORIGINS).',
+  },
   method_not_allowed: { retry: false, http_status: 405, advice: 'Use a method that the Allow header names.' },
   request_timeout: { retry: false, http_status: 408, advice: 'Send the whole request without long breaks.' },
   idempotency_conflict: {
@@ -82,6 +92,11 @@ export const ERRORS = {
     advice: 'Send JSON, with "Content-Type: application/json".',
   },
   rate_limited: { retry: true, http_status: 429, advice: 'Wait as long as the Retry-After header says.' },
+  too_many_connections: {
+    retry: true,
+    http_status: 429,
+    advice: 'Close a connection from this address, or use one again.',
+  },
   too_many_streams: { retry: true, http_status: 429, advice: 'Close a stream, then open this one.' },
   headers_too_large: { retry: false, http_status: 431, advice: 'Send fewer or shorter headers.' },
   run_exists: { retry: false, http_status: 409, advice: 'Choose another run id, or watch the run that has it.' },
@@ -96,6 +111,57 @@ export const ERRORS = {
     retry: true,
     http_status: 503,
     advice: 'Check the address, and that the Temporal server and a worker are up.',
+  },
+  server_refused: {
+    retry: false,
+    http_status: 502,
+    advice: 'Check the credential, the namespace and the address with which the Temporal server is called.',
+  },
+  database_unreachable: {
+    retry: true,
+    http_status: 503,
+    advice: 'Check that the database is up and can be reached, and try again.',
+  },
+  database_unusable: {
+    retry: false,
+    http_status: 500,
+    advice: 'Correct what is named, and start again; docs/records.md says what the database needs.',
+  },
+  storage_unreachable: {
+    retry: true,
+    http_status: 503,
+    advice: 'Check that the bucket’s server is up and can be reached, and try again.',
+  },
+  storage_unusable: {
+    retry: false,
+    http_status: 500,
+    advice: 'Check the name of the bucket, its region and the credentials; docs/storage.md says what it needs.',
+  },
+  object_missing: {
+    retry: false,
+    http_status: 500,
+    advice:
+      'Check that workers, gateways and clients have the same storage (--data-dir, PERDURE_S3_BUCKET), and that nothing else deletes from it.',
+  },
+  object_damaged: {
+    retry: false,
+    http_status: 500,
+    advice: 'Bring it back from a backup of the storage.',
+  },
+  encryption_key_unknown: {
+    retry: false,
+    http_status: 500,
+    advice: 'Add this key to PERDURE_ENCRYPTION_KEYS, or to what the configuration gives; docs/encryption.md says how.',
+  },
+  encryption_keys_unreachable: {
+    retry: true,
+    http_status: 503,
+    advice: 'Check what `encryption.keys` of the configuration asks for the keys.',
+  },
+  decryption_failed: {
+    retry: false,
+    http_status: 500,
+    advice: 'Check that the key of this id has the same bytes everywhere; if it has, what is stored was damaged.',
   },
   toolset_unavailable: {
     retry: true,
@@ -123,6 +189,11 @@ export const ERRORS = {
     http_status: 502,
     advice: 'Raise the maximum output of the profile, or change the prompt.',
   },
+  model_answer_cut: {
+    retry: false,
+    http_status: 502,
+    advice: 'Raise the maximum output of the profile, or have the agent continue or keep such answers (on_cut_answer).',
+  },
   model_bad_request: { retry: false, http_status: 400, advice: 'Check the model’s parameters and the tool schemas.' },
   model_context_exceeded: { retry: false, http_status: 400, advice: 'Shorten the conversation or use a larger model.' },
   model_unauthorized: { retry: false, http_status: 401, advice: 'Check the API key of the worker.' },
@@ -136,6 +207,9 @@ export const ERRORS = {
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** The header with the code, in every answer of a gateway that is an error. */
+export const ERROR_CODE_HEADER = 'Perdure-Error-Code';
 
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERRORS, value);
@@ -153,6 +227,8 @@ interface ErrorDetails {
   provider?: string;
   http_status?: number;
   retry_after_ms?: number;
+  /** Of a model call: the vendor was not reached, or takes no requests just now. */
+  not_taken?: boolean;
   cause?: unknown;
 }
 
@@ -163,16 +239,23 @@ export class PerdureError extends Error {
   readonly provider: string | undefined;
   readonly http_status: number | undefined;
   readonly retry_after_ms: number | undefined;
+  readonly not_taken: boolean | undefined;
   readonly issues: readonly ErrorIssue[] | undefined;
 
   constructor(code: ErrorCode, what: string, details: ErrorDetails = {}) {
-    super(`${what.replace(/[.\s]+$/, '')}. ${ERRORS[code].advice}`, { cause: details.cause });
+    super(withAdvice(`${what.replace(/[.\s]+$/, '')}.`, ERRORS[code].advice), { cause: details.cause });
     this.code = code;
     this.provider = details.provider;
     this.http_status = details.http_status;
     this.retry_after_ms = details.retry_after_ms;
+    this.not_taken = details.not_taken;
     this.issues = details.issues;
   }
+}
+
+/** An error that is made of another of its code has the advice already. */
+function withAdvice(sentence: string, advice: string): string {
+  return sentence.endsWith(advice) ? sentence : `${sentence} ${advice}`;
 }
 
 export function isPerdureError(error: unknown): error is PerdureError {
@@ -189,6 +272,7 @@ export const SAFE_MESSAGES: Partial<Record<ErrorCode, string>> = {
   model_timeout: 'The model took too long to answer. Please try again.',
   model_stream_cut: 'The connection to the model broke. Please try again.',
   model_stream_empty: 'The model gave no answer. Please try again.',
+  model_answer_cut: 'The answer became too long for the model, and was cut.',
   model_context_exceeded: 'The conversation has become too long for the model.',
 };
 const GENERIC_SAFE_MESSAGE = 'Something went wrong on our side and this run could not be finished.';

@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { ChatInvokeUsage } from './completion.js';
 import { LimitName } from './limits.js';
-import { ToolContent, ToolOutputRef } from './messages.js';
-import { canceledOutcome, failedOutcome, RunInput, RunLink, RunPhase, RunUsage, successOutcome } from './run.js';
+import { ContentPart, ToolContent, ToolOutputRef } from './messages.js';
+import { canceledOutcome, failedOutcome, RunLink, RunPhase, RunUsage, successOutcome } from './run.js';
 import { ToolFailure } from './tools.js';
 
 /** Who says it: the run, and where it makes sense the step and the tool call. Live events carry the same. */
@@ -39,7 +39,12 @@ const providerMeta = { provider_meta: z.unknown().optional() };
 const expires = { expires_at: z.iso.datetime().optional() };
 
 // run
-export const RunStarted = event('run_started', 'The run exists; its input, as it was given.', { input: RunInput });
+export const RunStarted = event('run_started', 'The run exists; its input, as it was given.', {
+  /** Empty only where a profile hides it. */
+  input: z.union([z.string(), z.array(ContentPart)]),
+  /** Who says it, where the request does. */
+  input_name: z.string().optional(),
+});
 export const RunPhaseChanged = event('run_phase_changed', 'The run is in another phase.', {
   phase: RunPhase,
   previous_phase: RunPhase.optional(),
@@ -57,6 +62,16 @@ export const ChildAwaitChanged = event('child_await_changed', 'A child run pause
   await_id: z.string(),
   kind: z.enum(['clarification', 'external_tools', 'approval']),
   state: z.enum(['open', 'resolved']),
+  /** Below a thread: what is asked, and what was answered to a question, as the thread shows it. */
+  asks: z
+    .object({
+      text: z.string(),
+      tool_call_id: z.string().optional(),
+      digest: z.string().optional(),
+      ...expires,
+    })
+    .optional(),
+  answer: z.string().optional(),
 });
 
 // step
@@ -68,7 +83,11 @@ export const StepCompleted = event('step_completed', 'A step is over.', {
   status: z.enum(['completed', 'error']),
   duration_ms: z.number().int(),
 });
-export const UsageRecorded = event('usage_recorded', 'What a model call used.', { usage: ChatInvokeUsage });
+export const UsageRecorded = event('usage_recorded', 'What a model call used.', {
+  usage: ChatInvokeUsage,
+  /** Why the model stopped: `end_turn`, `tool_use`, `max_tokens`, `refusal`, `content_filter`. */
+  stop_reason: z.string().optional(),
+});
 
 // thinking, text, summary, attempts
 export const ThinkingEnd = event('thinking_end', 'A stretch of reasoning, whole.', {
@@ -79,13 +98,16 @@ export const ThinkingEnd = event('thinking_end', 'A stretch of reasoning, whole.
 export const TextEnd = event('text_end', 'A stretch of text, whole.', {
   ...block,
   text: z.string(),
+  /** The model refused, in these words: they are the text. */
   refusal: z.string().optional(),
   interrupted: z.boolean().optional(),
+  /** It goes on, in the middle of a word if need be, where the text of the step before was cut. */
+  continues: z.boolean().optional(),
   ...providerMeta,
 });
 export const SummaryFinal = event('summary_final', 'The answer, whole: exactly one in a completed run.', {
   text: z.string(),
-  /** Set when the answer came from a synthesis pass; otherwise it repeats the text that ended the last step. */
+  /** Set when the answer came from a synthesis pass; otherwise it repeats the text that ended the last step, with the steps that it continues. */
   block_id: z.string().optional(),
   attempt: z.number().int().optional(),
   ...providerMeta,
@@ -128,6 +150,8 @@ export const ContextCompacted = event(
 export const ToolRequested = event('tool_requested', 'The model asks for a tool, in its own words.', {
   name: z.string(),
   arguments: z.string(),
+  /** What people call the tool, where its author says so. */
+  display_name: z.string().optional(),
   ...providerMeta,
 });
 export const ToolScheduled = event('tool_scheduled', 'An admitted call is on its way to a worker.', {
@@ -155,8 +179,19 @@ const toolOutcome = {
 };
 const resultAbout = 'What became of a call: exactly one for each that was requested.';
 export const ToolResult = z.discriminatedUnion('status', [
-  event('tool_result', resultAbout, { status: z.literal('success'), ...toolOutcome }),
-  event('tool_result', resultAbout, { status: z.literal('error'), failure: ToolFailure, ...toolOutcome }),
+  event('tool_result', resultAbout, {
+    status: z.literal('success'),
+    ...toolOutcome,
+    /** What the tool gave where that is no text: `content` is its JSON. Absent where it would be too large. */
+    value: z.unknown().optional(),
+  }),
+  event('tool_result', resultAbout, {
+    status: z.literal('error'),
+    failure: ToolFailure,
+    ...toolOutcome,
+    /** What its code threw, with the stack: for its author. The model and users get the failure alone. */
+    debug_message: z.string().optional(),
+  }),
 ]);
 export const NoticePosted = event('notice_posted', 'A text that a tool shows to the user.', { text: z.string() });
 

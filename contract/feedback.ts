@@ -1,7 +1,7 @@
 /** What a reader thinks of a message: the shapes of the published Python client (`roboto.ai.agent_thread.feedback`). */
 import { z } from 'zod';
+import { CHARACTER_LIMITS } from './sizes.js';
 
-const NOTES_CHARACTERS = 10_000;
 const NEGATIVE = ['incorrect', 'incomplete', 'tool_failure', 'refused_valid_request', 'formatting', 'slow', 'unsafe'];
 const POSITIVE = ['correct', 'helpful', 'good_tool_use'];
 const FITTING = { negative: [...NEGATIVE, 'other'], positive: [...POSITIVE, 'other'] };
@@ -19,7 +19,7 @@ export const SubmitFeedback = z
       .overwrite((categories) => [...new Set(categories)].toSorted()),
     notes: z
       .string()
-      .max(NOTES_CHARACTERS)
+      .max(CHARACTER_LIMITS.feedback_notes)
       .nullable()
       .default(null)
       .overwrite((notes) => (notes?.trim() === '' ? null : notes)),

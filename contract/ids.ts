@@ -11,6 +11,8 @@ export const TOOL_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\.[a-z][a-z0-9_
 /** What the ids of a toolset's tools begin with. */
 export const TOOLSET_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 export const STATE_CELL_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
+/** Of every tool that a client declares and runs itself. */
+export const CLIENT_TOOL_NAME_PREFIX = 'client_';
 export const CLIENT_TOOL_PATTERN = /^client_[a-z][a-z0-9_]*$/;
 /** A run id that a caller chooses: no `/`, which separates a child from its parent. */
 export const CALLER_RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
@@ -55,8 +57,14 @@ export function childRunId(parentRunId: string, callId: string): string {
 
 /** The canonical id of a tool that the caller declared. */
 export function clientToolId(name: string): string {
-  return `client.declared.${name}`;
+  return `${DECLARED}${name}`;
 }
+
+export function isClientToolId(id: string): boolean {
+  return id.startsWith(DECLARED);
+}
+
+const DECLARED = 'client.declared.';
 
 /** Handed to every tool: the same call, however often it is tried, has the same key. */
 export function idempotencyKey(runId: string, callId: string): string {
@@ -71,3 +79,4 @@ export function toolName(toolId: string): string {
 /** An org: no `:`, which separates it from the rest of a run id that its members choose, and nothing that a query could trip over. */
 export const ORG_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const USER_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:@|+-]{0,127}$/;
+export const ROLE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;

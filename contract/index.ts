@@ -6,6 +6,7 @@ export { ERRORS, PerdureError, isPerdureError } from './errors.js';
 export type { ErrorCode } from './errors.js';
 export { DurableEvent } from './events.js';
 export type { DurableEventType, EventOf } from './events.js';
+export { CLIENT_TOOL_NAME_PREFIX } from './ids.js';
 export { Limits, RunLimits } from './limits.js';
 export { LiveEvent, StreamMarker } from './live-events.js';
 export type { StreamEvent } from './live-events.js';
@@ -13,7 +14,14 @@ export { BaseMessage, ContentPart, Role, ToolCall } from './messages.js';
 export type { ModelProvider, ModelRequest, ModelStreamPart } from './model-provider.js';
 export { applyProfile, PROFILES, resolveProfile, StreamProfile } from './profiles.js';
 export type { StreamProfileInput } from './profiles.js';
-export type { ApprovalAnswer, ClarificationAnswer, ClientToolResult, OpenAwait, ToolResultsAnswer } from './awaits.js';
+export type {
+  ApprovalAnswer,
+  AwaitKind,
+  ClarificationAnswer,
+  ClientToolResult,
+  OpenAwait,
+  ToolResultsAnswer,
+} from './awaits.js';
 export { Cancellation, Failure, RunHandle, RunLink, RunOutput, RunPhase, RunRequest, RunUsage } from './run.js';
 export { StepPart, TaskStep, TaskStepChunk } from './task-steps.js';
 export { projectSnapshot } from './snapshot.js';
@@ -22,14 +30,19 @@ export { applyDelta } from './thread-delta.js';
 export {
   AgentContent,
   AgentMessage,
+  AgentMessageStatus,
   AgentThreadDelta,
   AgentThreadGoalRecord,
   AgentThreadRecord,
   AgentThreadStatus,
+  AskedPause,
   ModelProfileResponse,
   readThreadRecord,
   ThreadVisibility,
 } from './thread-records.js';
+export { isComplete, isTerminal, isUnsuccessful, toAgentGoal } from './thread-questions.js';
+export { ThreadState, ThreadStatus, threadStatus, ThreadSummary } from './thread-summary.js';
+export type { ThreadSummaryPage } from './thread-summary.js';
 export { SendMessage, ThreadRequest } from './thread-request.js';
 export { ClientToolSpec, ToolFailure, ToolSpec } from './tools.js';
 export { projectTranscript } from './transcript.js';

@@ -11,8 +11,11 @@ function live<T extends string, S extends z.core.$ZodLooseShape>(type: T, about:
 }
 
 const start = { block_id: z.string(), attempt: z.number().int() };
-/** `index` counts the chunks of one block and attempt from 0; a merged chunk has the index of its last part. */
-const chunk = { ...start, index: z.number().int(), text: z.string() };
+/**
+ * `index` counts the chunks of one block and attempt from 0; a merged chunk has the index of its last part. `offset` is
+ * where in the block's text the chunk begins, in UTF-16 units: whoever holds less than that has missed something.
+ */
+const chunk = { ...start, index: z.number().int(), offset: z.number().int().optional(), text: z.string() };
 
 export const LiveEvent = z.discriminatedUnion('type', [
   live('thinking_start', 'Reasoning begins.', start),
@@ -44,6 +47,9 @@ export const StreamMarker = z.discriminatedUnion('type', [
       message: z.string(),
     })
     .describe('The run ended without a `run_completed`: nothing more will come.'),
+  z
+    .object({ type: z.literal('stream_failed'), run_id: z.string(), code: z.string(), message: z.string() })
+    .describe('The run cannot be read from here any more, whatever becomes of it; `code` is one of the errors.'),
   z
     .object({ type: z.literal('live_dropped'), run_id: z.string(), dropped: z.number().int() })
     .describe('This reader was too slow; live events were left out, durable ones never are.'),

@@ -3,6 +3,8 @@
 export const TASK_QUEUE = 'perdure';
 export const RUN_WORKFLOW = 'agentRun';
 export const THREAD_WORKFLOW = 'agentThread';
+/** Started by a schedule: it has ended runs copied into the archive that were missed. */
+export const SWEEP_WORKFLOW = 'archiveSweep';
 
 /** An update and a signal of the same name and shape. */
 export const CANCEL = 'cancel';
@@ -17,6 +19,7 @@ export const LIVE_SIGNAL = 'live';
 
 /** Updates of a thread; `submit_tool_results` is there too, with the ids of tool uses. */
 export const SEND_MESSAGE = 'send_message';
+export const SEND_MESSAGES = 'send_messages';
 export const CANCEL_TURN = 'cancel_turn';
 export const RENAME_THREAD = 'rename';
 export const DELETE_THREAD = 'delete';
@@ -26,13 +29,21 @@ export const ACKNOWLEDGE = 'acknowledge';
 
 /** A thread's messages with its header; its conversation as the model reads it is `read_context`, as for a run. */
 export const READ_THREAD = 'read_thread';
+/** The messages that wait for their turn, in pages. */
+export const READ_QUEUE = 'read_queue';
 /** What a fork takes along beside the messages. */
 export const READ_SETTINGS = 'read_settings';
 export const READ_LOG = 'read_log';
 export const READ_CONTEXT = 'read_context';
 export const SNAPSHOT = 'snapshot';
 
-/** Search attributes, all of type Keyword. */
+/** Begins the message of a query that was refused for a moment: `workflows/refuse-early-events.ts`. */
+export const EARLY_EVENTS = 'EarlyEvents';
+
+/**
+ * Search attributes, all of type Keyword. `PerdureWaiting` is the kind of the oldest pause that is open in the run or
+ * below it, and not set where nothing waits.
+ */
 export const SEARCH_ATTRIBUTES = [
   'PerdureAgentId',
   'PerdurePhase',
@@ -42,6 +53,7 @@ export const SEARCH_ATTRIBUTES = [
   'PerdureThreadStatus',
   'PerdureOrgId',
   'PerdureCreatedBy',
+  'PerdureWaiting',
 ] as const;
 export type SearchAttributeName = (typeof SEARCH_ATTRIBUTES)[number];
 
@@ -52,6 +64,9 @@ export const MEMO = {
   /** SHA-256 of the request, to tell a repeated start from another one with the same id. */
   request_digest: 'perdure_request_digest',
 } as const;
+
+/** Memo of a thread, beside who owns it: who may read it is known without a worker. */
+export const THREAD_MEMO = { visibility: 'perdure_visibility' } as const;
 
 /** The tool that reads on in an output that was trimmed. */
 export const READ_OUTPUT_TOOL = 'runtime.outputs.read_output';

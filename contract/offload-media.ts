@@ -1,14 +1,20 @@
 /** At the edge, before anything is written: media parts above the inline limit move to the artefact store. No zod here. */
-import type { ArtefactStore } from './artefacts.js';
+import type { Artefacts } from './artefacts.js';
 import type { ContentPart } from './messages.js';
 import { ARTEFACT_URL_PREFIX } from './names.js';
 import { INLINE_LIMIT_BYTES } from './sizes.js';
+
+/** Whether a caller's own part refers to the store: to what, and whose, only the runtime can say. */
+export function refersToStore(part: ContentPart): boolean {
+  if (part.type === 'image_url') return part.image_url.url.startsWith(ARTEFACT_URL_PREFIX);
+  return part.type === 'document' && part.source.data.startsWith(ARTEFACT_URL_PREFIX);
+}
 
 type DecodeBase64 = (base64: string) => Uint8Array;
 
 export async function offloadMedia<P extends ContentPart>(
   parts: readonly P[],
-  artefacts: ArtefactStore,
+  artefacts: Artefacts,
   decode: DecodeBase64,
 ): Promise<P[]> {
   return Promise.all(

@@ -9,6 +9,8 @@ import { PAGE_CHARS } from './sizes.js';
 export interface PageRequest {
   from: number;
   offset?: number;
+  /** All there is in one page: only of a workflow that has ended, where each page would cost a replay. */
+  whole?: boolean;
 }
 
 interface Slice {
@@ -28,9 +30,10 @@ export interface Page {
 }
 
 export function makePage(items: number, textOf: (index: number) => string, request: PageRequest): Page {
-  let index = request.from < 0 ? Math.max(0, items + request.from) : request.from;
-  let offset = request.offset ?? 0;
-  let room = PAGE_CHARS;
+  const { from, offset: begin } = checked(request);
+  let index = from < 0 ? Math.max(0, items + from) : from;
+  let offset = begin;
+  let room = request.whole === true ? Number.POSITIVE_INFINITY : PAGE_CHARS;
   const slices: Slice[] = [];
   while (index < items && room > 0) {
     const whole = textOf(index);
@@ -45,6 +48,12 @@ export function makePage(items: number, textOf: (index: number) => string, reque
     }
   }
   return index < items ? { slices, tail: items, next: { from: index, offset } } : { slices, tail: items };
+}
+
+/** Anyone can send a query: what is no number is the beginning. */
+function checked({ from, offset }: { from?: unknown; offset?: unknown }): { from: number; offset: number } {
+  const whole = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0);
+  return { from: whole(from), offset: Math.max(0, whole(offset)) };
 }
 
 /** Reads items from `from` up to the tail (or `until`), page by page, and yields each one's whole text. */

@@ -1,14 +1,25 @@
 /**
- * Which tools a run may call: fail-closed data. A run has a chain of policies, its own and those of its ancestors,
+ * Which tools a run may call, and who may answer it: fail-closed data. A run has a chain of policies, its own and those of its ancestors,
  * and each of them must agree, so a child can only narrow. No zod here.
  */
+
+import { READ_OUTPUT_TOOL } from './names.js';
+import type { Principal } from './principal.js';
 
 export interface Policy {
   allow: 'all' | readonly string[];
   deny: readonly string[];
   /** Allowed once a person has said so. */
   approve: readonly string[];
+  /** Who may answer its questions and give results of its client's tools. */
+  answers?: readonly string[] | undefined;
+  /** Who may approve and deny its calls. */
+  approvals?: readonly string[] | undefined;
 }
+
+/** `creator`, `org` for every member of it, or `role:admin` and the like. */
+export const ANSWERER_PATTERN = /^(creator|org|role:[A-Za-z0-9][A-Za-z0-9._:-]{0,63})$/;
+const BY_DEFAULT = ['creator', 'role:admin'];
 
 export interface PolicyDecision {
   decision: 'allow' | 'deny' | 'approve';
@@ -30,7 +41,8 @@ export function decide(policies: readonly Policy[], toolId: string): PolicyDecis
     if (rule !== undefined) return { decision: 'deny', rule, reason: `denied by the rule "${rule}"` };
   }
   for (const { allow, approve } of policies) {
-    if (allow === 'all') continue;
+    // To read on in what a call has given is part of what it gave: it needs no rule of its own.
+    if (allow === 'all' || toolId === READ_OUTPUT_TOOL) continue;
     // What needs approval is allowed in principle.
     if (![...allow, ...approve].some((pattern) => matchesTool(pattern, toolId))) {
       return { decision: 'deny', reason: 'no rule allows it' };
@@ -41,4 +53,25 @@ export function decide(policies: readonly Policy[], toolId: string): PolicyDecis
     if (rule !== undefined) return { decision: 'approve', rule, reason: `the rule "${rule}" asks for approval` };
   }
   return { decision: 'allow', reason: 'allowed' };
+}
+
+/** Why somebody may not answer; undefined where they may. Every policy that has a rule must agree. */
+export function answerRefused(
+  policies: readonly Pick<Policy, 'answers' | 'approvals'>[],
+  kind: 'answers' | 'approvals',
+  by: Principal,
+  creator: Pick<Principal, 'org_id' | 'user_id'>,
+): string | undefined {
+  const stated = policies.flatMap((policy) => (policy[kind] === undefined ? [] : [policy[kind]]));
+  const rules = stated.length === 0 ? [BY_DEFAULT] : stated;
+  const fits = (rule: string): boolean => {
+    if (creator.org_id !== by.org_id) return false;
+    if (rule === 'org') return true;
+    if (rule === 'creator') return by.user_id !== undefined && by.user_id === creator.user_id;
+    return by.roles.includes(rule.slice('role:'.length));
+  };
+  const failed = rules.find((rule) => !rule.some(fits));
+  if (failed === undefined) return undefined;
+  const what = kind === 'answers' ? 'answers' : 'approvals';
+  return `${what} of this run take one of: ${failed.join(', ')}; "${by.user_id ?? 'nobody'}" is none of them`;
 }

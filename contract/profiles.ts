@@ -4,7 +4,7 @@
  *
  * P1  `run_completed` is always shown: a profile can blank its content, never leave it out.
  * P2  A blanked event is still one that the contract's parser takes: fields that may be absent are, the others hold
- *     a neutral value. Texts of blocks become '', so that closing events still equal their deltas.
+ *     the empty value of their type, and never a word, which a reader would take for content.
  * P3  A profile that blanks a text and shows its pieces, or the other way round, is refused.
  * P4  What a profile does not say is not shown: `default` is `omit` unless it says otherwise.
  */
@@ -12,22 +12,22 @@ import { z } from 'zod';
 import { PerdureError } from './errors.js';
 import type { DurableEvent, DurableEventType } from './events.js';
 import type { LiveEvent, StreamMarker } from './live-events.js';
+import { contradictions } from './profile-mistakes.js';
 
 export type EventKind = DurableEventType | LiveEvent['type'];
 
 const REMOVED = Symbol('removed');
 const text = { text: '' };
 const meta = { provider_meta: REMOVED };
-const HIDDEN = '[redacted]';
 
 /** Per kind of event, the fields that can be blanked and what they become. A path goes through lists. */
 const BLANKS: Record<EventKind, Readonly<Record<string, unknown>>> = {
-  run_started: { input: HIDDEN },
+  run_started: { input: '', input_name: REMOVED },
   run_phase_changed: {},
   run_completed: {
     answer: '',
-    'failure.message': HIDDEN,
-    'failure.debug_message': HIDDEN,
+    'failure.message': '',
+    'failure.debug_message': '',
     'failure.provider': REMOVED,
     'failure.http_status': REMOVED,
     'cancellation.note': REMOVED,
@@ -37,10 +37,10 @@ const BLANKS: Record<EventKind, Readonly<Record<string, unknown>>> = {
     'tree_usage.charged_cost_usd': REMOVED,
   },
   agent_run_started: {},
-  child_await_changed: {},
+  child_await_changed: { 'asks.text': '', 'asks.digest': REMOVED, answer: REMOVED },
   step_started: { title: '' },
   step_completed: {},
-  usage_recorded: { 'usage.model': HIDDEN },
+  usage_recorded: { 'usage.model': '' },
   thinking_start: {},
   thinking_chunk: text,
   thinking_end: { ...text, ...meta },
@@ -51,35 +51,37 @@ const BLANKS: Record<EventKind, Readonly<Record<string, unknown>>> = {
   summary_chunk: text,
   summary_final: { ...text, ...meta },
   attempt_retracted: {},
-  model_fallback: { from: HIDDEN, to: HIDDEN, reason: HIDDEN },
-  context_compacted: { summary: HIDDEN },
+  model_fallback: { from: '', to: '', reason: '' },
+  context_compacted: { summary: '' },
   tool_requested: { arguments: '{}', ...meta },
   tool_scheduled: {},
   tool_input_chunk: text,
   tool_output_chunk: text,
   tool_progress: { message: '', fraction: REMOVED },
-  tool_retry: { reason: HIDDEN },
+  tool_retry: { reason: '' },
   tool_result: {
-    content: HIDDEN,
+    content: '',
+    value: REMOVED,
     output_ref: REMOVED,
     screenshot_base64: REMOVED,
     link: REMOVED,
-    'failure.message': HIDDEN,
+    'failure.message': '',
     'failure.issues': [],
+    debug_message: REMOVED,
   },
   notice_posted: text,
-  policy_decided: { rule: REMOVED, reason: HIDDEN },
+  policy_decided: { rule: REMOVED, reason: '' },
   budget_exceeded: {},
-  await_clarification: { question: HIDDEN, choices: REMOVED },
+  await_clarification: { question: '', choices: REMOVED },
   await_external_tools: { 'calls.arguments': '{}' },
   await_approval: { arguments: '{}', digest: '' },
   await_resolved: { answered_by: REMOVED, note: REMOVED },
-  answer_rejected: { reason: HIDDEN },
-  goal_declared: { goal_type: HIDDEN, goal_data: {} },
+  answer_rejected: { reason: '' },
+  goal_declared: { goal_type: '', goal_data: {} },
   goal_achieved: {},
-  goal_failed: { reason: HIDDEN },
-  reprompted: { content: HIDDEN, reason: HIDDEN },
-  file_generated: { filename: HIDDEN, url: REMOVED },
+  goal_failed: { reason: '' },
+  reprompted: { content: '', reason: '' },
+  file_generated: { filename: '', url: REMOVED },
 };
 
 /** A live kind, and the durable kind and field that say the same in the end. */
@@ -110,7 +112,8 @@ export const StreamProfile = z
   // All mistakes are named at once: also these, where the shape has some of its own.
   .superRefine(
     (given, context) => {
-      for (const { path, message } of contradictions(given)) context.addIssue({ code: 'custom', path, message });
+      for (const { path, message } of contradictions(given, BLANKS, PIECES))
+        context.addIssue({ code: 'custom', path, message });
     },
     { when: () => true },
   );
@@ -123,26 +126,35 @@ type ProfiledEvent = DurableEvent | LiveEvent | StreamMarker;
 /** The event as this audience may see it; undefined if it may not. Markers of the stream always pass. */
 export function applyProfile<E extends ProfiledEvent>(profile: StreamProfile, event: E): E | undefined {
   const { type } = event;
-  if (type === 'stream_ended' || type === 'live_dropped') return event;
+  if (type === 'stream_ended' || type === 'stream_failed' || type === 'live_dropped') return event;
   const unseen = profile.children === 'invisible';
   if (unseen && (type === 'agent_run_started' || type === 'child_await_changed')) return undefined;
   const showing = showingOf(profile, type);
   if (showing === 'omit') return type === 'run_completed' ? blanked(event, Object.keys(BLANKS[type])) : undefined;
   const fields = showing === 'redact' ? (profile.redact[type] ?? Object.keys(BLANKS[type])) : [];
-  return blanked(event, unseen && type === 'tool_result' ? [...fields, 'link'] : fields);
+  return blanked(event, type === 'tool_result' ? withCompanions(fields, unseen) : fields);
 }
 
-/** Checks a profile of one's own, or finds one that ships by its name. */
-export function resolveProfile(profile: string | StreamProfileInput): StreamProfile {
+/** The application's own, by name: see `own-profiles.ts`. */
+export type OwnProfiles = ReadonlyMap<string, StreamProfile>;
+
+/** Checks a profile that is given, or finds one by its name: of those that ship, and of the application's own. */
+export function resolveProfile(profile: ProfileChoice, own: OwnProfiles = new Map()): StreamProfile {
   if (typeof profile === 'string') {
-    if (isShipped(profile)) return PROFILES[profile];
-    const names = Object.keys(PROFILES).join(', ');
+    const found = isShipped(profile) ? PROFILES[profile] : own.get(profile);
+    if (found !== undefined) return found;
+    const names = profileNames(own).join(', ');
     throw new PerdureError('invalid_request', `profile: there is no stream profile "${profile}", only ${names}`);
   }
   const parsed = StreamProfile.safeParse(profile);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path, message }) => `${['profile', ...path].join('.')}: ${message}`);
   throw new PerdureError('invalid_request', `the stream profile is invalid: ${issues.join('; ')}`);
+}
+
+/** A value says what its text says, so it is hidden with it; and a link what a profile without children hides. */
+function withCompanions(fields: readonly string[], unseen: boolean): readonly string[] {
+  return [...fields, ...(fields.includes('content') ? ['value'] : []), ...(unseen ? ['link'] : [])];
 }
 
 export function showingOf(profile: StreamProfile, kind: EventKind): z.infer<typeof Showing> {
@@ -164,52 +176,15 @@ function set(value: unknown, [field = '', ...rest]: readonly string[], to: unkno
   return copy;
 }
 
-/** What is wrong with a profile whose every field may be right. The shape may be anything: it is checked beside. */
-function* contradictions(given: unknown): Generator<{ path: string[]; message: string }> {
-  const record = (value: unknown) =>
-    (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
-  const { kinds: kindsGiven, redact: redactGiven, default: defaultGiven } = record(given);
-  const [kinds, redact] = [record(kindsGiven), record(redactGiven)];
-  const showing = (kind: EventKind) => kinds[kind] ?? defaultGiven ?? 'omit';
-  const fields = (kind: string) => (Array.isArray(redact[kind]) ? (redact[kind] as unknown[]) : []);
-  if (showing('run_completed') === 'omit') {
-    const message = 'cannot be omitted, nor left to a default of "omit": say "include" or "redact"';
-    yield { path: ['kinds', 'run_completed'], message };
-  }
-  for (const [kind, how] of Object.entries(kinds)) {
-    if (how === 'redact' && !(kind in redact)) {
-      yield { path: ['redact', kind], message: `must name the fields to blank, since kinds.${kind} is "redact"` };
-    }
-  }
-  for (const kind of Object.keys(redact).filter((name): name is EventKind => name in BLANKS)) {
-    if (kinds[kind] !== 'redact') {
-      yield { path: ['redact', kind], message: `has no effect unless kinds.${kind} is "redact"` };
-    }
-    const known = Object.keys(BLANKS[kind]);
-    for (const field of fields(kind).filter((name) => !known.includes(name as string))) {
-      const message = `"${String(field)}" cannot be blanked; ${known.length === 0 ? 'no field of it can' : `only ${known.join(', ')} can`}`;
-      yield { path: ['redact', kind], message };
-    }
-  }
-  for (const [piece, whole, field] of PIECES) {
-    const hides = (kind: EventKind, name: string) => showing(kind) === 'redact' && fields(kind).includes(name);
-    const hidden = showing(whole) === 'omit' || hides(whole, field);
-    if (hidden && showing(piece) !== 'omit' && !hides(piece, 'text')) {
-      yield {
-        path: ['kinds', piece],
-        message: `would show piece by piece what ${whole} does not show: omit it, or redact its text`,
-      };
-    }
-    if (!hidden && hides(piece, 'text')) {
-      yield {
-        path: ['kinds', piece],
-        message: `blanks piece by piece what ${whole} shows: omit it, or redact ${whole}.${field} too`,
-      };
-    }
-  }
-}
-
-const noResult = ['content', 'output_ref', 'screenshot_base64', 'failure.message', 'failure.issues'];
+const noResult = [
+  'content',
+  'value',
+  'output_ref',
+  'screenshot_base64',
+  'failure.message',
+  'failure.issues',
+  'debug_message',
+];
 
 /** The profiles that ship. */
 export const PROFILES = {
@@ -218,26 +193,14 @@ export const PROFILES = {
     children: 'linked',
     include: [
       ...(['run_phase_changed', 'agent_run_started', 'child_await_changed', 'step_started', 'step_completed'] as const),
-      ...([
-        'text_start',
-        'text_chunk',
-        'summary_start',
-        'summary_chunk',
-        'attempt_retracted',
-        'notice_posted',
-      ] as const),
+      ...(['text_start', 'text_chunk', 'summary_start', 'summary_chunk', 'attempt_retracted'] as const),
+      ...(['notice_posted', 'goal_achieved', 'file_generated'] as const),
       // Whoever answers must know what is asked.
-      ...([
-        'await_clarification',
-        'await_external_tools',
-        'await_approval',
-        'goal_achieved',
-        'file_generated',
-      ] as const),
+      ...(['await_clarification', 'await_external_tools', 'await_approval'] as const),
     ],
     redact: {
       // A child's input is made of its parent's arguments.
-      run_started: ['input'],
+      run_started: ['input', 'input_name'],
       run_completed: Object.keys(BLANKS.run_completed).filter(
         (field) => field !== 'answer' && field !== 'failure.message',
       ),
@@ -254,15 +217,43 @@ export const PROFILES = {
   }),
   /** Everything, of the whole tree. */
   agent_debug: StreamProfile.parse({ kinds: {}, default: 'include', children: 'flattened' }),
+  /**
+   * What a page that speaks the event contract has places for: beside the texts the reasoning, what tools are given and
+   * give, code as it is written and what it prints. Nothing of vendors, rules, costs and stacks.
+   */
+  event_contract: onlyThese({
+    children: 'linked',
+    include: [
+      ...(['run_phase_changed', 'agent_run_started', 'child_await_changed', 'step_started', 'step_completed'] as const),
+      ...(['text_start', 'text_chunk', 'summary_start', 'summary_chunk', 'attempt_retracted'] as const),
+      ...(['thinking_start', 'thinking_chunk', 'tool_input_chunk', 'tool_output_chunk', 'tool_progress'] as const),
+      ...(['tool_retry', 'notice_posted', 'budget_exceeded', 'goal_achieved', 'file_generated'] as const),
+      ...(['await_clarification', 'await_external_tools', 'await_approval'] as const),
+    ],
+    redact: {
+      run_started: ['input', 'input_name'],
+      run_completed: Object.keys(BLANKS.run_completed).filter(
+        (field) => field !== 'answer' && field !== 'failure.message',
+      ),
+      thinking_end: ['provider_meta'],
+      text_end: ['provider_meta'],
+      summary_final: ['provider_meta'],
+      tool_requested: ['provider_meta'],
+      tool_result: ['debug_message'],
+      await_resolved: ['answered_by', 'note'],
+      goal_declared: ['goal_data'],
+      goal_failed: ['reason'],
+    },
+  }),
   /** Counts, durations and outcomes of the whole tree, and no content. */
   metrics: onlyThese({
     children: 'flattened',
     include: [
-      ...(['run_phase_changed', 'agent_run_started', 'child_await_changed', 'step_completed'] as const),
+      ...(['run_phase_changed', 'agent_run_started', 'step_completed'] as const),
       ...(['usage_recorded', 'attempt_retracted', 'model_fallback', 'tool_scheduled', 'budget_exceeded'] as const),
     ],
     redact: {
-      run_started: ['input'],
+      run_started: ['input', 'input_name'],
       run_completed: ['answer', 'failure.message', 'failure.debug_message', 'cancellation.note'],
       step_started: ['title'],
       tool_requested: ['arguments', 'provider_meta'],
@@ -270,6 +261,7 @@ export const PROFILES = {
       tool_retry: ['reason'],
       tool_result: noResult,
       policy_decided: ['rule', 'reason'],
+      child_await_changed: ['asks.text', 'asks.digest', 'answer'],
       await_clarification: ['question', 'choices'],
       await_external_tools: ['calls.arguments'],
       await_approval: ['arguments', 'digest'],
@@ -279,8 +271,14 @@ export const PROFILES = {
   }),
 } as const satisfies Record<string, StreamProfile>;
 export type ProfileName = keyof typeof PROFILES;
+/** By name, where it ships or the application has it; or written out. */
+export type ProfileChoice = ProfileName | (string & {}) | StreamProfileInput;
 
-function isShipped(name: string): name is ProfileName {
+export function profileNames(own: OwnProfiles = new Map()): string[] {
+  return [...Object.keys(PROFILES), ...own.keys()];
+}
+
+export function isShipped(name: string): name is ProfileName {
   return Object.hasOwn(PROFILES, name);
 }
 

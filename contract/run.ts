@@ -4,7 +4,7 @@ import { AgentId, PolicySpec } from './agent-spec.js';
 import { CALLER_RUN_ID_PATTERN } from './ids.js';
 import { Limits, RunLimits } from './limits.js';
 import { ContentPart } from './messages.js';
-import { ClientToolSpec } from './tools.js';
+import { ClientTools } from './tools.js';
 import { MAX_GOALS_PER_TURN } from './thread-commands.js';
 
 export const RunPhase = z.enum([
@@ -30,6 +30,10 @@ export type RunHandle = z.infer<typeof RunHandle>;
 
 export const RunLink = z.object({ run_id: z.string(), agent_id: z.string(), stream_key: z.string() });
 export type RunLink = z.infer<typeof RunLink>;
+
+/** A run that this one started, and the call that did. */
+export const StartedChild = RunLink.extend({ tool_call_id: z.string() });
+export type StartedChild = z.infer<typeof StartedChild>;
 
 export const RunInput = z.union([z.string().min(1, 'must not be empty'), z.array(ContentPart).min(1)], {
   error: 'must be a text or a list of content parts',
@@ -83,19 +87,24 @@ export type DeclaredGoal = z.infer<typeof DeclaredGoal>;
 export const RunRequest = z.strictObject({
   agent_id: AgentId,
   input: RunInput,
+  /** Who says it, for a model that talks with several: the `name` of the message. */
+  input_name: z.string().min(1, 'must not be empty').optional(),
   run_id: z.string().regex(CALLER_RUN_ID_PATTERN, 'may hold letters, digits and . _ : - and no "/"').optional(),
   thread_id: z.string().optional(),
   model_profile: z.string().optional(),
   /** Narrows the agent's own limits; a larger value than the agent's has no effect. */
   limits: RunLimits.optional(),
+  /** For whom the run works: see `contract/principal.ts`. A gateway sets them from the credential. */
   org_id: z.string().optional(),
   created_by: z.string().optional(),
+  roles: z.array(z.string()).optional(),
+  /** For the application's own functions: tools, rules, prompts, planners. The model does not read it. */
   metadata: z.record(z.string(), z.unknown()).optional(),
   /** Send live deltas as signals too, for a reader in another process than the worker. */
   signal_live: z.boolean().optional(),
   /** Narrows the agent's own policy. */
   policy: PolicySpec.optional(),
-  client_tools: z.array(ClientToolSpec).optional(),
+  client_tools: ClientTools.optional(),
   parent: ParentRun.optional(),
   thread: ThreadTurn.optional(),
   /** Set by the runtime: the shared cells of the tools' state, for the run of a turn and for a child. */
@@ -151,6 +160,8 @@ export const successOutcome = {
   status: z.literal('success'),
   phase: z.literal('completed'),
   answer: z.string(),
+  /** Why the model stopped: `end_turn`; `max_tokens` of an answer that its limit cut. */
+  stop_reason: z.string().optional(),
 };
 export const failedOutcome = {
   status: z.literal('failed'),
@@ -175,6 +186,8 @@ const output = {
   run: RunHandle,
   usage: RunUsage,
   tree_usage: RunUsage,
+  /** The runs that it started, in order; absent where there are none. */
+  children: z.array(StartedChild).optional(),
   /** What is new in the shared cells of the tools' state: for the run or the thread that started this one. */
   tool_state: z
     .record(

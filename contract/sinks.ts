@@ -3,12 +3,12 @@
 // A type, not an interface: proxySinks wants an index signature.
 export type RunSinks = {
   perdure: {
-    /** The workflow task that is ending appended events from this `seq` on. */
-    appended(runId: string, fromSeq: number): void;
     /**
-     * The same for the task that ends the run, with the texts of its events: a closed run is out of the worker's
-     * cache, and reading it by query would replay it all.
+     * The workflow task that is being worked on has appended this event. `task` is the number of the event with which
+     * it began: by that the server's history tells whether the task was completed.
      */
-    ended(runId: string, fromSeq: number, texts: string[]): void;
+    appended(runId: string, task: number, seq: number, text: string): void;
+    /** The run cancels what it has under way: a cancel was asked for, whoever did, or its time is up. */
+    interrupted(runId: string): void;
   };
 };

@@ -1,7 +1,8 @@
 /** Where a run stands, as a projection of its log. No zod here. */
 import type { OpenAwait } from './awaits.js';
 import type { DurableEvent } from './events.js';
-import type { Cancellation, Failure, RunHandle, RunLink, RunPhase, RunUsage } from './run.js';
+import { renderCall } from './render-call.js';
+import type { Cancellation, Failure, RunHandle, RunPhase, RunUsage, StartedChild } from './run.js';
 import type { ToolFailureKind } from './tools.js';
 
 export interface ToolSnapshot {
@@ -38,7 +39,7 @@ export interface RunSnapshot {
   /** Pauses that are open, this run's own and those of its descendants. */
   awaits: OpenAwait[];
   /** Runs that this one started, in order. */
-  children: (RunLink & { tool_call_id: string })[];
+  children: StartedChild[];
   usage: RunUsage;
   tree_usage?: RunUsage;
   answer?: string;
@@ -53,6 +54,13 @@ export const NO_USAGE: RunUsage = {
   output_tokens: 0,
   total_tokens: 0,
 };
+
+/** The runs that a log links to, in order. */
+export function childrenOf(events: readonly DurableEvent[]): StartedChild[] {
+  return events.flatMap((event) =>
+    event.type === 'agent_run_started' ? [{ ...event.link, tool_call_id: event.tool_call_id ?? '' }] : [],
+  );
+}
 
 export function projectSnapshot(events: Iterable<DurableEvent>): RunSnapshot | undefined {
   let snapshot: RunSnapshot | undefined;
@@ -195,7 +203,8 @@ function foldAwaits(open: OpenAwait[], event: DurableEvent): OpenAwait[] {
     case 'await_approval': {
       const { await_id, digest, name, expires_at } = event;
       const calls = [{ tool_call_id: event.tool_call_id ?? '', name, arguments: event.arguments }];
-      return [...open, { await_id, kind: 'approval', run_id, calls, digest, ...defined({ expires_at }) }];
+      const rendering = renderCall(name, event.arguments);
+      return [...open, { await_id, kind: 'approval', run_id, calls, digest, rendering, ...defined({ expires_at }) }];
     }
     case 'await_resolved':
       return others(run_id, event.await_id);

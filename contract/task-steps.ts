@@ -9,7 +9,7 @@ const TaskToolCall = z.object({
 
 const TaskToolResult = z.object({
   tool_call_id: z.string(),
-  /** A text, or the parts of a result that has images. */
+  /** What the tool gave: a text, any other value, or the parts of a result that has images. */
   result: z.unknown(),
   is_error: z.boolean().optional(),
 });

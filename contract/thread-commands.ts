@@ -2,11 +2,14 @@
  * What a thread's updates and queries take and give, and the checks that need no zod: an update can be sent by anyone,
  * and the workflow must answer it without a parser of its own.
  */
-import type { AwaitKind } from './awaits.js';
-import { oversizedContext } from './client-context.js';
+import type { AnswerRules, AwaitKind } from './awaits.js';
 import type { ThreadCompaction } from './compaction.js';
 import type { Page } from './pages.js';
+import { isPrincipal } from './principal.js';
+import type { Principal } from './principal.js';
+import type { AsOf } from './queries.js';
 import { isMark } from './request-mark.js';
+import { oversized } from './sizes.js';
 import type { RequestMark, UnseenRequest } from './request-mark.js';
 import type { ThreadFields } from './thread-delta.js';
 import type { AgentThreadRecord } from './thread-records.js';
@@ -24,13 +27,26 @@ export interface SendCommand {
   on_busy?: OnBusy;
   /** Where it may be repeated. */
   mark?: RequestMark;
+  /** Who says it, where that is known: not everybody may answer a question. */
+  by?: Principal;
+  answered_by?: string;
 }
 
 export type SendAnswer = { thread_id: string; /** Of the command's mark. */ digest?: string } & (
   | { state: 'started'; message_sequence_num: number; run_id: string }
   /** It becomes a message when what is before it is over. */
   | { state: 'queued'; ahead: number }
+  /** It is the answer to a question of the turn that is going on, which goes on with it. */
+  | { state: 'answered'; run_id: string; await_id: string }
 );
+
+/** Several messages at once, each with a key by which it is known when it is sent again. */
+export interface SendBatch {
+  commands: (SendCommand & { key: string })[];
+}
+
+/** One for each of them. */
+export type SendBatchAnswer = (SendAnswer | { code: string; message: string })[];
 
 export interface ToolUseResult {
   tool_use_id: string;
@@ -44,6 +60,17 @@ export interface SubmitCommand {
   tool_results: ToolUseResult[];
   /** For the turns to come. */
   client_tools?: ClientToolSpec[];
+}
+
+/** What somebody says to a call that waits for leave. */
+export interface DecideCommand {
+  tool_use_id: string;
+  decision: 'approve' | 'deny';
+  /** Of the message that asks: what is decided is this call with these arguments. */
+  digest: string;
+  note?: string;
+  by?: Principal;
+  answered_by?: string;
 }
 
 /** A bookmark of one reader. */
@@ -66,11 +93,14 @@ export interface PendingToolUse {
   await_id: string;
 }
 
-/** A pause of the open turn that is not for client tools: it is answered at its run. */
+/** A pause of the open turn that is not for client tools. */
 export interface OpenPause {
   run_id: string;
   await_id: string;
   kind: AwaitKind;
+  /** It is in the record, and the thread takes the answer. Absent where its run is of an earlier release. */
+  asked?: { tool_use_id: string; digest?: string };
+  rules?: AnswerRules;
 }
 
 /** All of a thread but its messages. */
@@ -105,7 +135,7 @@ export interface ThreadSettings {
 }
 
 /** `read_thread`: pages of messages, each with the header. */
-export interface ThreadPage extends Page {
+export interface ThreadPage extends Page, AsOf {
   header: ThreadHeader;
 }
 
@@ -123,12 +153,13 @@ export function malformedSend(command: unknown): string | undefined {
     return 'goals must be a list of {"goal_type": "…", "goal_data": {…}}';
   if (goals.length > MAX_GOALS_PER_TURN) return `goals: at most ${MAX_GOALS_PER_TURN} per turn`;
   if (!Array.isArray(client_tools)) return 'client_tools must be a list';
+  if (given['by'] !== undefined && !isPrincipal(given['by'])) return 'by must be a principal';
   if (given['mark'] !== undefined && !isMark(given['mark'])) return 'mark must be {"by": "…", "digest": "…"}';
   const { client_context, analysis_scope } = given;
   for (const [name, value] of Object.entries({ client_context, analysis_scope }))
     if (value !== undefined && objectOf(value) === undefined) return `${name} must be an object`;
-  const oversized = oversizedContext({ system_prompt: undefined, client_context, analysis_scope });
-  if (oversized !== undefined) return oversized;
+  const tooLarge = oversized({ client_context, analysis_scope });
+  if (tooLarge !== undefined) return `${tooLarge.field} ${tooLarge.message}`;
   return ['reject', 'enqueue', 'interrupt'].includes(String(on_busy))
     ? undefined
     : 'on_busy must be "reject", "enqueue" or "interrupt"';
@@ -146,6 +177,15 @@ export function malformedResults(command: unknown): string | undefined {
       return `tool_results[${n}].runtime_ms must be a number of milliseconds`;
   }
   return undefined;
+}
+
+export function malformedDecision(command: unknown): string | undefined {
+  const { tool_use_id, decision, digest, note = '', by } = objectOf(command) ?? {};
+  if (typeof tool_use_id !== 'string') return 'tool_use_id must be a text';
+  if (decision !== 'approve' && decision !== 'deny') return 'decision must be "approve" or "deny"';
+  if (typeof digest !== 'string') return 'digest must be a text: that of the message that asks';
+  if (typeof note !== 'string') return 'note must be a text';
+  return by === undefined || isPrincipal(by) ? undefined : 'by must be a principal';
 }
 
 function isText(block: unknown): boolean {

@@ -22,12 +22,14 @@ export interface ThreadContext {
   characters: number;
   /** Calls without a result: tool use id → canonical name. */
   readonly open: Map<string, string>;
+  /** Of those, questions that somebody has answered: tool use id → the answer. */
+  readonly answered: Map<string, string>;
 }
 
 const LOST = 'unavailable: The result of this call was lost; the call may or may not have taken effect.';
 
 export function emptyContext(): ThreadContext {
-  return { messages: [], origins: [], digest: EMPTY_DIGEST, characters: 0, open: new Map() };
+  return { messages: [], origins: [], digest: EMPTY_DIGEST, characters: 0, open: new Map(), answered: new Map() };
 }
 
 export function contextOf(messages: readonly AgentMessage[], compaction?: ThreadCompaction): ThreadContext {
@@ -41,8 +43,15 @@ export function contextOf(messages: readonly AgentMessage[], compaction?: Thread
 }
 
 export function foldContext(context: ThreadContext, message: AgentMessage, index: number): void {
+  // What a call asks of people is in the call, and the answer in its result.
+  if (message.asks !== undefined) return;
+  if (message.answers !== undefined && context.open.has(message.answers)) {
+    context.answered.set(message.answers, textOf(message));
+    return;
+  }
+  if (message.answers !== undefined) return;
   if (message.role !== 'roboto') closeOpenCalls(context, index);
-  const text = message.content.flatMap((block) => (block.content_type === 'text' ? [block.text] : [])).join('');
+  const text = textOf(message);
   if (message.role === 'user') {
     add(context, { role: 'user', content: text }, index);
     return;
@@ -59,16 +68,24 @@ export function foldContext(context: ThreadContext, message: AgentMessage, index
   for (const block of message.content) {
     if (block.content_type !== 'tool_result') continue;
     context.open.delete(block.tool_use_id);
+    context.answered.delete(block.tool_use_id);
     add(context, toResult(block), index);
   }
+}
+
+function textOf({ content }: AgentMessage): string {
+  return content.flatMap((block) => (block.content_type === 'text' ? [block.text] : [])).join('');
 }
 
 /** Before somebody speaks, in the message of that index. */
 export function closeOpenCalls(context: ThreadContext, index: number): void {
   for (const [tool_call_id, tool_name] of context.open) {
-    add(context, { role: 'tool', tool_call_id, tool_name, content: LOST, is_error: true }, index);
+    const answer = context.answered.get(tool_call_id);
+    const result = answer === undefined ? { content: LOST, is_error: true } : { content: answer };
+    add(context, { role: 'tool', tool_call_id, tool_name, ...result }, index);
   }
   context.open.clear();
+  context.answered.clear();
 }
 
 function add(context: ThreadContext, message: BaseMessage, origin: number): void {

@@ -28,6 +28,8 @@ export interface SentMessages {
 
 export interface ThreadPosition {
   counter: number;
+  /** How many goals were concluded in what was sent: those of the open turn are so before the thread knows. */
+  concluded?: number;
   /** Undefined: there was no message yet. */
   sent?: SentMessages;
 }
@@ -56,8 +58,12 @@ export type Delta = Omit<AgentThreadDelta, 'continuation_token'>;
 /** All of it, for somebody who has nothing. */
 export function positionOf(view: ThreadView): ThreadPosition {
   const last = view.messages.at(-1);
-  if (last === undefined) return { counter: view.counter };
-  return { counter: view.counter, sent: sentOf(view, last) };
+  const place = { counter: view.counter, concluded: concludedOf(view) };
+  return last === undefined ? place : { ...place, sent: sentOf(view, last) };
+}
+
+function concludedOf({ goals }: ThreadView): number {
+  return goals.filter(({ status }) => status !== 'pending').length;
 }
 
 /** Undefined: it takes messages that come before the first one of this view. */
@@ -69,14 +75,14 @@ export function deltaSince(
   const fields = {
     status: isNew('status') ? view.status : null,
     title: isNew('title') ? view.title : null,
-    goals: isNew('goals') ? view.goals : null,
+    goals: isNew('goals') || concludedOf(view) > (position.concluded ?? Infinity) ? view.goals : null,
   };
   const { messages, replaces_from, isBehind } = newMessages(view, position.sent);
   if (replaces_from !== undefined && replaces_from < view.from) return undefined;
   const now = positionOf(view);
   return {
     delta: { messages_by_idx: messages, ...fields, ...(replaces_from === undefined ? {} : { replaces_from }) },
-    position: isBehind && position.sent !== undefined ? { counter: view.counter, sent: position.sent } : now,
+    position: isBehind && position.sent !== undefined ? { ...now, sent: position.sent } : now,
   };
 }
 

@@ -7,10 +7,19 @@
  * J3  Text that follows text in one message goes on with it: increments put together give the same message.
  */
 import type { DurableEvent, EventOf } from './events.js';
-import { toolName } from './ids.js';
+import { ASK_CLARIFICATION_TOOL } from './names.js';
+import { approvalText, questionText } from './pause-text.js';
 import type { RunOutcome } from './run.js';
 import { toolUseId } from './thread-ids.js';
-import type { AgentContent, AgentErrorContent, AgentMessage, AgentMessageStatus, AgentRole } from './thread-records.js';
+import { toolResult, toolUse } from './tool-blocks.js';
+import type {
+  AgentContent,
+  AgentErrorContent,
+  AgentMessage,
+  AgentMessageStatus,
+  AgentRole,
+  AskedPause,
+} from './thread-records.js';
 
 export interface TurnMessages {
   readonly thread_id: string;
@@ -20,10 +29,22 @@ export interface TurnMessages {
   step_began: string;
   /** Calls of the step that have no result yet. */
   readonly open_calls: Set<string>;
+  /** Its goals that are concluded, by their ids. */
+  readonly goals: Map<string, { status: 'achieved' | 'failed'; at: string }>;
+  /** What was asked of people so far: run and pause → the tool use. */
+  readonly questions: Map<string, string>;
 }
 
 export function beginTurnMessages(threadId: string): TurnMessages {
-  return { thread_id: threadId, messages: [], step_id: undefined, step_began: '', open_calls: new Set() };
+  return {
+    thread_id: threadId,
+    messages: [],
+    step_id: undefined,
+    step_began: '',
+    open_calls: new Set(),
+    goals: new Map(),
+    questions: new Map(),
+  };
 }
 
 export function projectTurn(threadId: string, events: Iterable<DurableEvent>): TurnMessages {
@@ -51,12 +72,16 @@ export function foldTurn(turn: TurnMessages, event: DurableEvent): void {
       append(speaking(turn), toolUse(turn, event));
       return;
     case 'tool_scheduled':
-    case 'await_approval':
-    case 'await_clarification':
     case 'await_external_tools':
       finishLast(turn, 'completed');
       return;
+    case 'await_clarification':
+    case 'await_approval':
+    case 'child_await_changed':
+      foldPause(turn, event);
+      return;
     case 'tool_result':
+      foldAnswer(turn, event);
       turn.open_calls.delete(event.tool_call_id ?? '');
       append(lastOf(turn, 'roboto') ?? push(turn, 'roboto', event.at), toolResult(turn, event));
       if (turn.open_calls.size === 0) finishLast(turn, 'completed');
@@ -67,12 +92,94 @@ export function foldTurn(turn: TurnMessages, event: DurableEvent): void {
     case 'step_completed':
       if (event.status === 'completed') finishLast(turn, 'completed');
       return;
+    case 'goal_achieved':
+      turn.goals.set(event.goal_id, { status: 'achieved', at: event.at });
+      return;
+    case 'goal_failed':
+      turn.goals.set(event.goal_id, { status: 'failed', at: event.at });
+      return;
     case 'run_completed':
       endTurn(turn, event, event.at);
       return;
     default:
       return;
   }
+}
+
+type PauseEvent = EventOf<'await_clarification' | 'await_approval' | 'child_await_changed'>;
+
+/** A question, or a call that wants leave, is said by the assistant; the answer to a child's question by the user. */
+function foldPause(turn: TurnMessages, event: PauseEvent): void {
+  if (event.type === 'child_await_changed') {
+    const { kind, link, await_id, asks, answer, state, at } = event;
+    if (state === 'open' && asks !== undefined && kind !== 'external_tools') {
+      const { text, tool_call_id = '', digest, expires_at } = asks;
+      const about = { kind, run_id: link.run_id, await_id, digest, expires_at };
+      ask(turn, at, { ...about, tool_call_id }, text);
+    }
+    const question = turn.questions.get(`${link.run_id} ${await_id}`);
+    if (state === 'resolved' && answer !== undefined && question !== undefined) answerTo(turn, at, question, answer);
+    return;
+  }
+  const { run_id, await_id, tool_call_id = '', expires_at, at } = event;
+  const about = { run_id, await_id, tool_call_id, expires_at };
+  if (event.type === 'await_clarification')
+    ask(turn, at, { kind: 'clarification', ...about }, questionText(event.question, event.choices));
+  else {
+    const { name, arguments: args, digest } = event;
+    ask(turn, at, { kind: 'approval', ...about, digest }, approvalText(name, args));
+  }
+}
+
+interface Asking {
+  kind: AskedPause['kind'];
+  run_id: string;
+  await_id: string;
+  tool_call_id: string;
+  digest?: string | undefined;
+  expires_at?: string | undefined;
+}
+
+function ask(turn: TurnMessages, at: string, asking: Asking, text: string): void {
+  const { kind, run_id, await_id, tool_call_id, digest, expires_at } = asking;
+  const tool_use_id = toolUseId(turn.thread_id, run_id, tool_call_id);
+  turn.questions.set(`${run_id} ${await_id}`, tool_use_id);
+  finishLast(turn, 'completed');
+  turn.messages.push({
+    role: 'assistant',
+    content: [{ content_type: 'text', text: text === '' ? UNTOLD[kind] : text }],
+    status: 'completed',
+    created: at,
+    asks: {
+      kind,
+      tool_use_id,
+      run_id,
+      await_id,
+      ...(digest === undefined ? {} : { digest }),
+      ...(expires_at === undefined ? {} : { expires_at }),
+    },
+  });
+}
+
+/** Where a run that is further down did not tell its words. */
+const UNTOLD: Record<AskedPause['kind'], string> = {
+  clarification: 'There is a question, which the log of the run that asks has.',
+  approval: 'A call waits for approval; the log of the run that asks has it.',
+};
+
+/** What somebody answered to a question of the turn's own run is the result of the call that asked it. */
+function foldAnswer(turn: TurnMessages, event: EventOf<'tool_result'>): void {
+  const { name, status, content, run_id, tool_call_id = '', at } = event;
+  if (name !== ASK_CLARIFICATION_TOOL || status !== 'success' || typeof content !== 'string') return;
+  const question = toolUseId(turn.thread_id, run_id, tool_call_id);
+  if ([...turn.questions.values()].includes(question)) answerTo(turn, at, question, content);
+}
+
+function answerTo(turn: TurnMessages, at: string, answers: string, text: string): void {
+  if (text === '') return;
+  finishLast(turn, 'completed');
+  const content = [{ content_type: 'text' as const, text }];
+  turn.messages.push({ role: 'user', content, status: 'completed', created: at, answers });
 }
 
 /** The end of the run, or what the thread knows of one that could not write its own. */
@@ -158,45 +265,4 @@ export function append(message: AgentMessage, block: AgentContent): void {
   if (block.content_type === 'text' && last?.content_type === 'text') {
     message.content[message.content.length - 1] = { ...last, text: last.text + block.text };
   } else message.content.push(block);
-}
-
-function toolUse(turn: TurnMessages, event: EventOf<'tool_requested'>): AgentContent {
-  const { run_id, tool_call_id = '', name, arguments: args, provider_meta } = event;
-  return {
-    content_type: 'tool_use',
-    tool_name: toolName(name),
-    tool_use_id: toolUseId(turn.thread_id, run_id, tool_call_id),
-    input: objectOf(args),
-    raw_request: { name, arguments: args, ...(provider_meta === undefined ? {} : { provider_meta }) },
-  };
-}
-
-function toolResult(turn: TurnMessages, event: EventOf<'tool_result'>): AgentContent {
-  const { run_id, tool_call_id = '', name, duration_ms, content, output_ref, trimmed } = event;
-  const declined = event.status === 'error' && event.failure.kind === 'denied' && name.startsWith('client.');
-  return {
-    content_type: 'tool_result',
-    tool_name: toolName(name),
-    tool_use_id: toolUseId(turn.thread_id, run_id, tool_call_id),
-    runtime_ms: Math.round(duration_ms),
-    status: declined ? 'declined' : event.status,
-    raw_response: {
-      name,
-      content,
-      ...(event.status === 'error' ? { failure: event.failure } : {}),
-      ...(output_ref === undefined ? {} : { output_ref }),
-      ...(trimmed === undefined ? {} : { trimmed }),
-    },
-  };
-}
-
-function objectOf(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = text.trim() === '' ? {} : JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
 }

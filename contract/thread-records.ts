@@ -68,11 +68,29 @@ export const AgentContent = z.discriminatedUnion('content_type', [
 ]);
 export type AgentContent = z.infer<typeof AgentContent>;
 
+/** A question is answered by the next message; an approval by whoever may, with the digest of what was read. */
+export const AskedPause = z.object({
+  kind: z.enum(['clarification', 'approval']),
+  /** The call that asks, or that wants to be made: unique in the thread. */
+  tool_use_id: z.string(),
+  /** The run that waits, and its name for the pause. */
+  run_id: z.string(),
+  await_id: z.string(),
+  /** Of an approval. */
+  digest: z.string().optional(),
+  expires_at: z.string().optional(),
+});
+export type AskedPause = z.infer<typeof AskedPause>;
+
 export const AgentMessage = z.object({
   role: AgentRole,
   content: z.array(AgentContent),
   status: AgentMessageStatus,
   created: z.iso.datetime(),
+  /** Ours, of a message in which the turn asks something of people. */
+  asks: AskedPause.optional(),
+  /** Ours, of a message that answers such a question: the tool use that asks it. */
+  answers: z.string().optional(),
 });
 export type AgentMessage = z.infer<typeof AgentMessage>;
 

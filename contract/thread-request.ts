@@ -1,13 +1,13 @@
 /** What starts a thread, and what is said in it, as callers write it: checked where it enters, older spellings too. */
 import { z } from 'zod';
 import { AgentId } from './agent-spec.js';
-import { oversizedContext } from './client-context.js';
+import { checkSizes } from './check-sizes.js';
 import { PerdureError } from './errors.js';
 import { CALLER_RUN_ID_PATTERN } from './ids.js';
-import { INLINE_LIMIT_BYTES, INPUT_LIMIT_BYTES, utf8Bytes } from './sizes.js';
+import { CHARACTER_LIMITS } from './sizes.js';
 import { MAX_GOALS_PER_TURN } from './thread-commands.js';
 import { AgentContent, AgentMessage, AgentRole, ThreadVisibility } from './thread-records.js';
-import { ClientToolSpec } from './tools.js';
+import { ClientTools } from './tools.js';
 
 /** Blocks may come without their `content_type`. */
 const TextBlock = z
@@ -31,7 +31,7 @@ export const GoalInput = z.object({
 export type GoalInput = z.infer<typeof GoalInput>;
 
 const said = {
-  client_tools: z.array(ClientToolSpec).nullish(),
+  client_tools: ClientTools.nullish(),
   goals: z.array(GoalInput).max(MAX_GOALS_PER_TURN, `at most ${MAX_GOALS_PER_TURN} per turn`).nullish(),
   /** Data that the model reads with this message. */
   client_context: z.record(z.string(), z.unknown()).nullish(),
@@ -49,10 +49,13 @@ export const ThreadRequest = z.strictObject({
   thread_id: z.string().regex(CALLER_RUN_ID_PATTERN, 'may hold letters, digits and . _ : - and no "/"').optional(),
   org_id: z.string().optional(),
   created_by: z.string().optional(),
+  roles: z.array(z.string()).optional(),
+  /** For the application's own functions, in every turn. The model does not read it. */
+  metadata: z.record(z.string(), z.unknown()).optional(),
   created_from_agent_id: z.string().optional(),
   visibility: ThreadVisibility.optional(),
   model_profile: z.string().nullish(),
-  title: z.string().min(1).max(200).optional(),
+  title: z.string().min(1).max(CHARACTER_LIMITS.title).optional(),
   signal_live: z.boolean().optional(),
   /** Where the start may be repeated: see `contract/request-mark.ts`. */
   mark: z.strictObject({ by: z.string(), digest: z.string(), at: z.number().optional() }).optional(),
@@ -96,30 +99,15 @@ export function checkThreadRequest(value: unknown): ThreadRequest {
     throw new PerdureError('invalid_request', 'goals: they belong to a message; send one with them');
   if (request.messages.length === 0 && request.client_context != null)
     throw new PerdureError('invalid_request', 'client_context: it belongs to a message; send one with it');
-  checkSize(request.messages);
-  checkContext(request);
+  checkSizes(request);
   return request;
 }
 
 export function checkSendMessage(value: unknown): SendMessage {
   const sent = parse(SendMessage, value, 'the message');
   if (sent.message.role !== 'user') throw new PerdureError('invalid_request', 'message.role: must be "user"');
-  checkSize([sent.message]);
-  checkContext(sent);
+  checkSizes(sent);
   return sent;
-}
-
-function checkSize(messages: readonly MessageInput[]): void {
-  const bytes = utf8Bytes(JSON.stringify(messages));
-  // Beside the text there is room for goals and tools.
-  const most = INPUT_LIMIT_BYTES - INLINE_LIMIT_BYTES;
-  if (bytes > most)
-    throw new PerdureError('input_too_large', `the messages have ${bytes} bytes; at most ${most} can be taken`);
-}
-
-function checkContext({ system_prompt, analysis_scope, client_context }: Partial<ThreadRequest>): void {
-  const why = oversizedContext({ system_prompt, analysis_scope, client_context });
-  if (why !== undefined) throw new PerdureError('input_too_large', why);
 }
 
 function parse<T extends z.ZodType>(schema: T, value: unknown, what: string): z.infer<T> {

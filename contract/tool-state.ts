@@ -4,7 +4,7 @@
  *
  * D1  The changes of a call are made all or none, one call after another: two parallel calls cannot both pass a limit
  *     of one. A change that cannot be made replaces the result of the call by what the change says otherwise.
- * D2  A call that fails changes nothing.
+ * D2  A call that fails changes nothing, but for what it counts whatever becomes of it.
  * D3  `run` cells are the run's own. `shared` cells are the thread's where there is one, else the run tree's: a child
  *     is given them when it starts, and what is new in them comes back with its end, whatever that is.
  * D4  What comes back only adds, or changes what is still as the child was given it: it takes nothing away.
@@ -35,7 +35,14 @@ export interface Otherwise {
 }
 
 export type StateChange = { cell: StateCell } & (
-  | { op: 'increment'; key: string; below: number; otherwise: Otherwise }
+  | {
+      op: 'increment';
+      key: string;
+      below: number;
+      otherwise: Otherwise;
+      /** Also where the call fails. */
+      always?: boolean;
+    }
   | { op: 'append'; key: string; value: unknown; bounds?: StateBounds; otherwise?: Otherwise }
   | { op: 'set'; key: string; value: unknown }
   /** The entry at an index. */

@@ -10,7 +10,11 @@ import type { AssistantMessage, BaseMessage, ToolCall } from './messages.js';
 export function foldTranscript(messages: BaseMessage[], event: DurableEvent): void {
   switch (event.type) {
     case 'run_started':
-      messages.push({ role: 'user', content: event.input });
+      messages.push({
+        role: 'user',
+        content: event.input,
+        ...(event.input_name === undefined ? {} : { name: event.input_name }),
+      });
       return;
     case 'reprompted':
       messages.push({ role: 'user', content: event.content, meta: { hidden: true } });
@@ -21,7 +25,7 @@ export function foldTranscript(messages: BaseMessage[], event: DurableEvent): vo
     case 'text_end':
       messages.push({
         role: 'assistant',
-        content: event.text === '' && event.refusal !== undefined ? null : event.text,
+        content: isRefusal(event) ? null : event.text,
         ...(event.refusal === undefined ? {} : { refusal: event.refusal }),
         meta: { step_id: event.step_id, ...(event.interrupted === true ? { interrupted: true } : {}) },
         ...metaOf(event),
@@ -69,6 +73,11 @@ function addCall(messages: BaseMessage[], stepId: string | undefined, call: Tool
   }
   const message: AssistantMessage = { role: 'assistant', content: null, tool_calls: [call], meta: { step_id: stepId } };
   messages.push(message);
+}
+
+/** Up to 0.6 the text of a refusal was empty; one that came after a text was beside it. */
+function isRefusal({ text, refusal }: { text: string; refusal?: string | undefined }): boolean {
+  return refusal !== undefined && (text === '' || text === refusal);
 }
 
 function metaOf(event: { provider_meta?: unknown }): { provider_meta?: unknown } {
