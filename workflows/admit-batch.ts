@@ -7,6 +7,7 @@ import type { Admission, RunActivities } from '../contract/activities.js';
 import { digestOf } from '../contract/digest.js';
 import { READ_OUTPUT_TOOL } from '../contract/names.js';
 import { decide } from '../contract/policy.js';
+import { callerOf } from '../contract/principal.js';
 import { toolFailure } from '../contract/tool-failure.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
 import { openAwait } from './awaits.js';
@@ -14,10 +15,10 @@ import { leaseOut } from './budget.js';
 import { stopBeforeBatch, stopText } from './caps.js';
 import { foundSpec } from './found-spec.js';
 import type { RequestedCall, Step } from './model-step.js';
-import { failureOf } from './run-failure.js';
+import { brokenCall } from './run-failure.js';
 import { setPhase } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
-import { settle } from './settle.js';
+import { cancellationType, settle } from './settle.js';
 import { stoppedFailure } from './stopped-failure.js';
 import type { BatchCall } from './tool-batch.js';
 
@@ -44,7 +45,7 @@ export async function admitBatch(
     return { calls, stop };
   }
   const asking = open.filter((call) => needsFunctions(call, catalogue));
-  if (asking.length > 0) await evaluate(run, asking, catalogue);
+  if (asking.length > 0) await evaluate(run, pinned, asking, catalogue);
   if (run.cancellation !== undefined || run.deadline_passed) {
     // While the functions ran. Nobody is asked any more, and nothing is started.
     for (const call of open) call.failure ??= stoppedFailure(run);
@@ -105,9 +106,16 @@ function needsFunctions(call: BatchCall, catalogue: Map<string, ToolSpec>): bool
 }
 
 /** Functions cannot run in a workflow: an activity evaluates them, for calls that need it. */
-async function evaluate(run: Run, asking: BatchCall[], catalogue: Map<string, ToolSpec>): Promise<void> {
+async function evaluate(
+  run: Run,
+  { request }: Pinned,
+  asking: BatchCall[],
+  catalogue: Map<string, ToolSpec>,
+): Promise<void> {
   const { admitCalls } = proxyActivities<RunActivities>({
     startToCloseTimeout: 30_000,
+    heartbeatTimeout: 10_000,
+    cancellationType: cancellationType(run),
     retry: { maximumAttempts: 3 },
     summary: `admit ${asking.length} calls`,
   });
@@ -117,21 +125,20 @@ async function evaluate(run: Run, asking: BatchCall[], catalogue: Map<string, To
     arguments: call.arguments,
     ...foundSpec(catalogue.get(call.name)),
   }));
-  const settled = await settle(run, () => admitCalls({ run: run.handle, calls: input }));
+  const settled = await settle(run, () => admitCalls({ run: run.handle, caller: callerOf(request), calls: input }));
   const admissions: Admission[] = settled.state === 'done' ? settled.value : [];
   for (const call of asking) {
     const admission = admissions.find((candidate) => candidate.tool_call_id === call.tool_call_id);
     if (admission === undefined) {
       const stopped = run.cancellation !== undefined || run.deadline_passed;
-      call.failure = stopped
-        ? stoppedFailure(run)
-        : toolFailure(
-            'internal',
-            settled.state === 'failed' ? failureOf(settled.error).debug_message : 'the call was not admitted',
-          );
+      const broken = settled.state === 'failed' ? brokenCall(`To admit ${call.name}`, settled.error) : undefined;
+      const failure = broken?.failure ?? toolFailure('internal', 'the call was not admitted');
+      call.failure = stopped ? stoppedFailure(run) : failure;
+      if (!stopped && broken !== undefined) call.debug_message = broken.debug_message;
       continue;
     }
     if (admission.failure !== undefined) call.failure = admission.failure;
+    if (admission.debug_message !== undefined) call.debug_message = admission.debug_message;
     if (admission.approval === true) call.needs_approval = true;
     if (admission.prompt !== undefined) call.prompt = admission.prompt;
     if (admission.concurrency_key !== undefined) call.concurrency_key = admission.concurrency_key;

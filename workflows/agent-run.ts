@@ -17,11 +17,13 @@ import {
 } from '@temporalio/workflow';
 import type { RunActivities } from '../contract/activities.js';
 import type { RunOutcome, RunOutput } from '../contract/run.js';
+import { childrenOf } from '../contract/snapshot.js';
 import { newsOf } from '../contract/tool-state.js';
 import { treeUsage } from './budget.js';
 import { failPendingGoals } from './goals.js';
 import { registerHandlers, requestCancel } from './handlers.js';
-import { failure, failureOf } from './run-failure.js';
+import { NewerRevision } from './patches.js';
+import { engineMessage, failure, failureOf } from './run-failure.js';
 import { advance } from './run-loop.js';
 import { createRunPage, setPhase } from './run-page.js';
 import { beginRun, resumeRun } from './run-state.js';
@@ -48,14 +50,14 @@ async function conduct(
   try {
     outcome = isUnknownVersion(carried) ?? (await advance(run, page, request));
   } catch (error) {
-    if (error instanceof ContinueAsNew) throw error;
+    if (error instanceof ContinueAsNew || error instanceof NewerRevision) throw error;
     outcome = { status: 'failed', phase: 'failed', failure: failureOf(error) };
   }
   const output = complete(run, outcome);
   page.close();
   if (output.status === 'failed' && isRoot(run)) {
     throw ApplicationFailure.create({
-      message: output.failure.debug_message,
+      message: engineMessage(output.failure),
       type: output.failure.code,
       nonRetryable: true,
       details: [output],
@@ -79,7 +81,9 @@ function complete(run: Run, outcome: RunOutcome): RunOutput {
   });
   const news = isRoot(run) ? undefined : newsOf(run.states);
   const tool_state = news === undefined ? {} : { tool_state: news };
-  return { version: 1, run: run.handle, usage, tree_usage, ...tool_state, ...outcome };
+  const started = childrenOf(run.log.events);
+  const children = started.length === 0 ? {} : { children: started };
+  return { version: 1, run: run.handle, usage, tree_usage, ...children, ...tool_state, ...outcome };
 }
 
 /**

@@ -9,14 +9,21 @@ import { CancellationScope, condition, sleep } from '@temporalio/workflow';
 import type {
   ApprovalAnswer,
   AwaitKind,
+  ChildAwaitChange,
   ClarificationAnswer,
   ClientToolResult,
   ToolResultsAnswer,
 } from '../contract/awaits.js';
 import { malformedAnswer } from '../contract/awaits.js';
+import { answerRefused } from '../contract/policy.js';
+import { callerOf } from '../contract/principal.js';
 import type { EventOf } from '../contract/events.js';
-import { streamKey } from '../contract/ids.js';
+import { stepIdOfCall, streamKey } from '../contract/ids.js';
+import { toldAnswer, toldAsks } from '../contract/pause-text.js';
+import { threadOfRun } from '../contract/thread-ids.js';
 import type { Run } from './run-state.js';
+
+const LONG_PAUSE_MS = 600_000;
 
 export interface Await {
   await_id: string;
@@ -30,6 +37,8 @@ export interface Await {
   results: Record<string, ClientToolResult>;
   answer?: string;
   opened_at?: number;
+  /** It was a long pause, and the run has continued as new since it is over. */
+  continued?: boolean;
   resolution?: EventOf<'await_resolved'>['resolution'];
 }
 
@@ -71,9 +80,11 @@ export function openAwait(run: Run, entry: Omit<Await, 'results'>, stepId: strin
   return opened;
 }
 
-function tell(run: Run, { await_id, kind, calls }: Await, state: 'open' | 'resolved'): void {
+function tell(run: Run, entry: Await, state: 'open' | 'resolved'): void {
+  const { await_id, kind, calls } = entry;
   const { run_id, agent_id } = run.handle;
   run.outbox.push({
+    ...(threadOfRun(run_id) === undefined || kind === 'external_tools' ? {} : toldInThread(run, kind, entry, state)),
     link: { run_id, agent_id, stream_key: streamKey(run_id) },
     await_id,
     kind,
@@ -83,6 +94,25 @@ function tell(run: Run, { await_id, kind, calls }: Await, state: 'open' | 'resol
       ? {}
       : { calls: calls.map(({ tool_call_id, name }) => ({ tool_call_id, name })) }),
   });
+}
+
+/** What a thread shows of a question or an approval in its turn, and needs to take the answer. */
+function toldInThread(
+  { pinned }: Run,
+  kind: 'clarification' | 'approval',
+  { resolution, answer, ...entry }: Await,
+  state: 'open' | 'resolved',
+): Partial<ChildAwaitChange> {
+  if (state === 'resolved') {
+    return {
+      ...(resolution === undefined ? {} : { resolution }),
+      ...(kind === 'clarification' && answer !== undefined ? { answer: toldAnswer(answer) } : {}),
+    };
+  }
+  const rules = (pinned?.spec.policies ?? []).flatMap(({ answers, approvals }) =>
+    answers === undefined && approvals === undefined ? [] : [{ answers, approvals }],
+  );
+  return { asks: toldAsks({ ...entry, kind }), ...(rules.length === 0 ? {} : { rules }) };
 }
 
 /** Waits for the answer, the end of its time, or an interrupt of the run. */
@@ -107,6 +137,16 @@ async function untilResolved(run: Run, entry: Await): Promise<void> {
   await condition(() => entry.resolution !== undefined || run.cancellation !== undefined || run.deadline_passed);
   timer.cancel();
   close(run, entry, 'canceled');
+  if (!wasLong(run, entry)) return;
+  entry.continued = true;
+  run.moving = true;
+  await condition(() => !run.moving);
+}
+
+/** What goes on after a long pause should do so on new code, and with a short history: see `waitOutPauses`. */
+function wasLong({ pinned, working }: Run, { continued, resolution, opened_at = Date.now() }: Await): boolean {
+  if (pinned?.revision === undefined || continued === true || resolution === 'canceled' || working > 0) return false;
+  return Date.now() - opened_at >= (pinned.spec.runtime.long_pause_ms ?? LONG_PAUSE_MS);
 }
 
 /** The first resolution stands. */
@@ -120,12 +160,23 @@ export function close(
   entry.resolution = resolution;
   run.log.append({
     type: 'await_resolved',
+    ...idsOf(entry),
     await_id: entry.await_id,
     resolution,
     ...(typeof by.answered_by === 'string' ? { answered_by: by.answered_by } : {}),
     ...(typeof by.note === 'string' ? { note: by.note } : {}),
   });
   tell(run, entry, 'resolved');
+}
+
+/** The step, and the call where it is one: the event that opened a pause of several lists them. */
+function idsOf({ calls }: Await): { step_id?: string; tool_id?: string; tool_call_id?: string } {
+  const [first] = calls;
+  const step_id = first === undefined ? undefined : stepIdOfCall(first.tool_call_id);
+  return {
+    ...(step_id === undefined ? {} : { step_id }),
+    ...(first === undefined || calls.length > 1 ? {} : { tool_id: first.name, tool_call_id: first.tool_call_id }),
+  };
 }
 
 /** Why the answer cannot be taken, with ids and the next step; undefined when it can. */
@@ -158,6 +209,14 @@ function refusedResults(entry: Await, { results }: ToolResultsAnswer): string | 
   return new Set(results.map((result) => result.tool_call_id)).size < results.length
     ? 'A call is answered twice.'
     : undefined;
+}
+
+/** Why this person may not give it; undefined where they may, or where nobody is named. */
+export function notTheirs({ pinned }: Run, kind: AwaitKind, answer: unknown): string | undefined {
+  const { by } = answer as Answer;
+  if (by === undefined || pinned === undefined) return undefined;
+  const what = kind === 'approval' ? 'approvals' : 'answers';
+  return answerRefused(pinned.spec.policies ?? [], what, by, callerOf(pinned.request).principal);
 }
 
 /** Takes an answer that was not refused. */

@@ -6,8 +6,9 @@
  */
 import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import type { ChildAwaitChange, ChildAwaitNotice } from '../contract/awaits.js';
-import { childRunId } from '../contract/ids.js';
+import { childRunId, stepIdOfCall } from '../contract/ids.js';
 import { CHILD_AWAIT } from '../contract/names.js';
+import { TOLD_AT_ONCE } from '../contract/pause-text.js';
 import { isPaused } from './clock.js';
 import type { Clock } from './clock.js';
 import type { RunPage } from './run-page.js';
@@ -22,7 +23,8 @@ export function noteChildAwait(run: Run, notice: ChildAwaitNotice): void {
 /** A child has ended: what it did not live to tell. */
 export function closeChildAwaits(run: Run, childId: string): void {
   run.paused_children.delete(childId);
-  for (const open of run.child_awaits.get(childId) ?? []) change(run, { ...open, state: 'resolved' });
+  for (const { link, await_id, kind } of run.child_awaits.get(childId) ?? [])
+    change(run, childId, { link, await_id, kind, state: 'resolved', resolution: 'canceled' });
   run.child_awaits.delete(childId);
 }
 
@@ -47,14 +49,23 @@ export function watchPauses(run: Run, clock: Clock, page: RunPage): () => void {
       const news = isPaused(run) !== paused || run.outbox.length > 0;
       paused = isPaused(run);
       clock.update();
-      page.refresh();
+      page.pauseChanged();
       const changes = run.outbox.splice(0);
-      if (news) tellParent(run, { via: run.handle.run_id, paused, changes });
+      if (news) tellParent(run, { via: run.handle.run_id, paused, changes: bounded(changes) });
     }
   })();
   return () => {
     over = true;
   };
+}
+
+/** A notice that is too large is not taken at all, so what many pauses say is left to their runs. */
+function bounded(changes: ChildAwaitChange[]): ChildAwaitChange[] {
+  return changes.map(({ asks, answer, ...change }, n) => ({
+    ...change,
+    ...(asks === undefined ? {} : { asks: n < TOLD_AT_ONCE ? asks : { ...asks, text: '' } }),
+    ...(answer === undefined || n >= TOLD_AT_ONCE ? {} : { answer }),
+  }));
 }
 
 /** A run that ends or continues as new takes signals with it that are not yet on their way. */
@@ -74,7 +85,7 @@ function takeNotices(run: Run): void {
       if (at === -1 && news.state === 'open') open.push(news);
       else if (at !== -1 && news.state === 'resolved') open.splice(at, 1);
       else continue;
-      change(run, news);
+      change(run, via, news);
     }
     run.child_awaits.set(via, open);
     if (paused) run.paused_children.add(via);
@@ -82,9 +93,23 @@ function takeNotices(run: Run): void {
   }
 }
 
-function change(run: Run, { link, await_id, kind, state }: ChildAwaitChange): void {
-  run.log.append({ type: 'child_await_changed', link, await_id, kind, state });
-  run.outbox.push({ link, await_id, kind, state });
+/** `via` is the child of this run, whichever run below it waits. */
+function change(run: Run, via: string, told: ChildAwaitChange): void {
+  const { link, await_id, kind, state, asks, rules, resolution, answer } = told;
+  const shown = {
+    link,
+    await_id,
+    kind,
+    state,
+    ...(asks === undefined ? {} : { asks }),
+    ...(answer === undefined ? {} : { answer }),
+  };
+  run.log.append({ type: 'child_await_changed', ...idsOf(callOf(run, via)), ...shown });
+  run.outbox.push({
+    ...shown,
+    ...(rules === undefined ? {} : { rules }),
+    ...(resolution === undefined ? {} : { resolution }),
+  });
 }
 
 /** Its child is there, but the event that says so comes later in the same task. */
@@ -95,6 +120,16 @@ function isEarly(run: Run, { via }: ChildAwaitNotice): boolean {
 
 function callOf(run: Run, childId: string): BatchCall | undefined {
   return run.batch?.calls.find((call) => childRunId(run.handle.run_id, call.tool_call_id) === childId);
+}
+
+function idsOf(call: BatchCall | undefined): { step_id?: string; tool_id?: string; tool_call_id?: string } {
+  if (call === undefined) return {};
+  const step_id = stepIdOfCall(call.tool_call_id);
+  return {
+    ...(step_id === undefined ? {} : { step_id }),
+    tool_id: call.name,
+    tool_call_id: call.tool_call_id,
+  };
 }
 
 function tellParent(run: Run, notice: ChildAwaitNotice): void {
@@ -115,10 +150,18 @@ export function isNotice(value: unknown): value is ChildAwaitNotice {
 }
 
 function isChange(value: unknown): value is ChildAwaitChange {
-  const { link, await_id, kind, state } = (value ?? {}) as Partial<ChildAwaitChange>;
+  const { link, await_id, kind, state, asks, answer = '', rules = [] } = (value ?? {}) as Partial<ChildAwaitChange>;
+  const { text, tool_call_id = '', digest = '', expires_at = '' } = asks ?? { text: '' };
+  const texts = [link?.run_id, link?.agent_id, link?.stream_key, await_id, text, tool_call_id, digest, expires_at];
   return (
-    [link?.run_id, link?.agent_id, link?.stream_key, await_id].every((field) => typeof field === 'string') &&
+    [...texts, answer].every((field) => typeof field === 'string') &&
+    Array.isArray(rules) &&
+    rules.every((rule) => isListOfTexts(rule?.answers) && isListOfTexts(rule?.approvals)) &&
     (kind === 'clarification' || kind === 'external_tools' || kind === 'approval') &&
     (state === 'open' || state === 'resolved')
   );
+}
+
+function isListOfTexts(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
 }

@@ -1,6 +1,8 @@
 /** An agent used as a tool: a child workflow with its own log and stream, whose end is the result of the call. */
 import {
+  CancellationScope,
   ChildWorkflowCancellationType,
+  getExternalWorkflowHandle,
   ParentClosePolicy,
   patched,
   proxyActivities,
@@ -11,6 +13,7 @@ import {
 import type { CallToolResult, RunActivities } from '../contract/activities.js';
 import { childRunId, streamKey } from '../contract/ids.js';
 import { RUN_WORKFLOW } from '../contract/names.js';
+import { callerOf, inherited } from '../contract/principal.js';
 import type { RunLink, RunOutput, RunRequest } from '../contract/run.js';
 import { INLINE_LIMIT_BYTES } from '../contract/sizes.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
@@ -19,10 +22,10 @@ import type { ToolFailure, ToolSpec } from '../contract/tools.js';
 import { settleLease } from './budget.js';
 import { closeChildAwaits } from './child-awaits.js';
 import type { Step } from './model-step.js';
-import { failureOf } from './run-failure.js';
+import { brokenCall, failureOf } from './run-failure.js';
 import { childAttributes, summary } from './run-page.js';
 import type { Pinned, Run } from './run-state.js';
-import { settle } from './settle.js';
+import { cancellationType, settle } from './settle.js';
 import { stoppedFailure } from './stopped-failure.js';
 import { CANCEL_AFTER_START } from './patches.js';
 import type { BatchCall } from './tool-batch.js';
@@ -43,20 +46,23 @@ export async function runChild(
     run,
     async (gate) => {
       const task = workflowInfo().historyLength;
-      gate.hold(() => workflowInfo().historyLength !== task && patched(CANCEL_AFTER_START));
-      const child = await startChild<(request: unknown) => Promise<RunOutput>>(RUN_WORKFLOW, {
-        workflowId: run_id,
-        args: [childRequest(run, pinned, call, agent_id)],
-        cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
-        parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-        workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
-        staticSummary: summary(`${agent_id}: ${call.prompt ?? ''}`),
-        typedSearchAttributes: childAttributes(run, { run_id, agent_id }),
-      });
+      const isTold = pinned.revision !== undefined;
+      gate.hold(() => isTold || (workflowInfo().historyLength !== task && patched(CANCEL_AFTER_START)));
+      const start = () =>
+        startChild<(request: unknown) => Promise<RunOutput>>(RUN_WORKFLOW, {
+          workflowId: run_id,
+          args: [childRequest(run, pinned, call, agent_id)],
+          cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+          parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+          workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+          staticSummary: summary(`${agent_id}: ${call.prompt ?? ''}`),
+          typedSearchAttributes: childAttributes(run, { run_id, agent_id }),
+        });
+      const child = await (isTold ? CancellationScope.nonCancellable(start) : start());
       run.log.append({ type: 'agent_run_started', ...ids, link });
       call.started = true;
       gate.release();
-      return child.result();
+      return isTold ? untilOver(child) : child.result();
     },
     'unbounded',
   );
@@ -76,8 +82,9 @@ export async function runChild(
   });
   if (output === undefined) {
     if (run.cancellation !== undefined || run.deadline_passed) return result(stoppedFailure(run));
-    const why = settled.state === 'failed' ? failureOf(settled.error).debug_message : 'its end was not seen';
-    return result(toolFailure('internal', `The agent ${agent_id} (run ${run_id}) was lost: ${why}`));
+    const lost = `The agent ${agent_id} (run ${run_id}) was lost: its end was not seen.`;
+    const debug = settled.state === 'failed' ? { debug_message: failureOf(settled.error).debug_message } : {};
+    return { ...result(toolFailure('internal', lost)), ...debug };
   }
   if (output.status === 'failed') {
     const kind = output.failure.code === 'budget_exhausted' ? 'capped' : 'internal';
@@ -91,8 +98,20 @@ export async function runChild(
     );
     return result(stopped ? stoppedFailure(run) : why);
   }
-  const finalized = await finalize(run, tool, call, output);
+  const finalized = await finalize(run, pinned, tool, call, output);
   return { ...finalized, duration_ms: Date.now() - started, attempts: 1, progress: [], retries: [], link };
+}
+
+/**
+ * Canceled with its scope, as any workflow from outside: the run is told when the server has done so. Of a cancel that
+ * is the SDK's own for children it is told nothing, and gets a workflow task without any work in it, which the guard
+ * against early events cannot see (`refuse-early-events.ts`).
+ */
+async function untilOver<T>({ workflowId, result }: { workflowId: string; result(): Promise<T> }): Promise<T> {
+  const cancel = () => CancellationScope.nonCancellable(() => getExternalWorkflowHandle(workflowId).cancel());
+  // One that is over cannot be canceled, and needs not be.
+  void CancellationScope.current().cancelRequested.catch(() => cancel().catch(() => {}));
+  return CancellationScope.nonCancellable(() => result());
 }
 
 function childRequest(run: Run, pinned: Pinned, call: BatchCall, agentId: string): RunRequest {
@@ -100,8 +119,7 @@ function childRequest(run: Run, pinned: Pinned, call: BatchCall, agentId: string
   return {
     agent_id: agentId,
     input: call.prompt ?? call.arguments,
-    ...(request.org_id === undefined ? {} : { org_id: request.org_id }),
-    ...(request.created_by === undefined ? {} : { created_by: request.created_by }),
+    ...inherited(request),
     // A thread shows its client the calls of the turn's own run, so nobody would answer those of a child.
     ...(request.client_tools === undefined || run.turn !== undefined ? {} : { client_tools: request.client_tools }),
     ...(run.handle.thread_id === undefined ? {} : { thread_id: run.handle.thread_id }),
@@ -119,16 +137,25 @@ function childRequest(run: Run, pinned: Pinned, call: BatchCall, agentId: string
 }
 
 /** The answer as it is, or what the finalizer makes of the child's run. */
-async function finalize(run: Run, tool: ToolSpec, call: BatchCall, output: RunOutput & { status: 'success' }) {
+async function finalize(
+  run: Run,
+  { request }: Pinned,
+  tool: ToolSpec,
+  call: BatchCall,
+  output: RunOutput & { status: 'success' },
+) {
   if (tool.finalizer !== true && output.answer.length <= INLINE_LIMIT_BYTES / 4) return { content: output.answer };
   const { finalizeChild } = proxyActivities<RunActivities>({
     startToCloseTimeout: tool.timeout_ms,
+    heartbeatTimeout: 10_000,
+    cancellationType: cancellationType(run),
     // It only aggregates, and returns its failures: another attempt is for a worker that was lost.
     retry: { maximumAttempts: 3 },
     summary: summary(`finalize ${tool.tool_id}`),
   });
   const input = {
     run: run.handle,
+    caller: callerOf(request),
     tool_id: tool.tool_id,
     tool_call_id: call.tool_call_id,
     arguments: call.arguments,
@@ -137,6 +164,7 @@ async function finalize(run: Run, tool: ToolSpec, call: BatchCall, output: RunOu
   const settled = await settle(run, () => finalizeChild(input));
   if (settled.state === 'done') return settled.value;
   const stopped = run.cancellation !== undefined || run.deadline_passed || settled.state === 'abandoned';
-  const failure = stopped ? stoppedFailure(run) : toolFailure('internal', failureOf(settled.error).debug_message);
-  return { content: failureText(failure), failure };
+  if (stopped) return { content: failureText(stoppedFailure(run)), failure: stoppedFailure(run) };
+  const broken = brokenCall(`The finalizer of ${tool.tool_id}`, settled.error);
+  return { content: failureText(broken.failure), ...broken };
 }

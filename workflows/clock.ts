@@ -54,6 +54,11 @@ export function startClock(run: Run): Clock {
   }
 
   if (isPaused(run)) run.paused_at ??= Date.now();
-  else start();
+  else {
+    // A pause that ended as the part before this one did.
+    if (run.paused_at !== undefined) run.paused_ms += Date.now() - run.paused_at;
+    run.paused_at = undefined;
+    start();
+  }
   return { update, stop: () => timer?.cancel() };
 }

@@ -21,9 +21,13 @@ export function declareGoals(run: Run): void {
   }
 }
 
-export function achieveGoal(run: Run, toolId: string): void {
+export function achieveGoal(
+  run: Run,
+  toolId: string,
+  ids: { step_id: string; tool_id?: string; tool_call_id: string },
+): void {
   const goal = pendingGoals(run).find((candidate) => candidate.tool_id === toolId);
-  if (goal !== undefined) run.log.append({ type: 'goal_achieved', goal_id: goal.goal_id });
+  if (goal !== undefined) run.log.append({ type: 'goal_achieved', ...ids, goal_id: goal.goal_id });
 }
 
 /** True when the model was told to go on. */

@@ -5,7 +5,9 @@ import {
   defineQuery,
   defineSignal,
   defineUpdate,
+  patched,
   setHandler,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { AwaitKind, ChildAwaitNotice } from '../contract/awaits.js';
 import type { LiveEvent } from '../contract/live-events.js';
@@ -25,11 +27,13 @@ import { makePage } from '../contract/pages.js';
 import type { Page, PageRequest } from '../contract/pages.js';
 import type { CancelRequest, LogPage, LogPageRequest } from '../contract/queries.js';
 import type { CancelReason, Cancellation } from '../contract/run.js';
+import { cutText, oversized, TEXT_LIMITS, utf8Bytes } from '../contract/sizes.js';
 import { projectSnapshot } from '../contract/snapshot.js';
 import type { RunSnapshot } from '../contract/snapshot.js';
-import { accept, refusal } from './awaits.js';
+import { accept, notTheirs, refusal } from './awaits.js';
 import { noteChildAwait } from './child-awaits.js';
 import { lastCompaction } from './compact-context.js';
+import { BOUNDED_TEXTS } from './patches.js';
 import type { Run } from './run-state.js';
 import { interrupt } from './settle.js';
 
@@ -48,8 +52,11 @@ const ANSWERS: Record<string, { kind: AwaitKind; description: string }> = {
 };
 
 export function registerHandlers(run: Run): void {
+  const takeNotice = (notice: ChildAwaitNotice) => {
+    if (bounded(notice).why === undefined) noteChildAwait(run, notice);
+  };
   for (const [name, { kind, description }] of Object.entries(ANSWERS)) registerAnswer(run, name, kind, description);
-  setHandler(defineSignal<[ChildAwaitNotice]>(CHILD_AWAIT), (notice) => noteChildAwait(run, notice), {
+  setHandler(defineSignal<[ChildAwaitNotice]>(CHILD_AWAIT), takeNotice, {
     description: 'From a child run: it pauses for someone, or goes on',
   });
   setHandler(
@@ -58,24 +65,21 @@ export function registerHandlers(run: Run): void {
       run_id: run.handle.run_id,
       already_requested: !requestCancel(run, toCancellation(request)),
     }),
-    { validator: refuseUnknownReason, description: 'Stop the run: {"reason": "user_requested", "note": "…"}' },
+    { validator: refuseCancel, description: 'Stop the run: {"reason": "user_requested", "note": "…"}' },
   );
   setHandler(
     defineSignal<[request?: CancelRequest]>(CANCEL),
     (request) => void requestCancel(run, toCancellation(request)),
     { description: 'The same as the update, without an answer' },
   );
-  setHandler(
-    defineSignal<[LiveEvent[]]>(LIVE_SIGNAL),
-    (events) => {
-      if (Array.isArray(events)) run.live.add(events);
-    },
-    { description: 'Live deltas of an open block (the temporal channel)' },
-  );
+  setHandler(defineSignal<[LiveEvent[]]>(LIVE_SIGNAL), (events) => run.live.add(events), {
+    description: 'Live deltas of an open block (the temporal channel)',
+  });
   setHandler(
     defineQuery<LogPage, [request?: LogPageRequest]>(READ_LOG),
     (request) => ({
       ...run.log.page(request ?? { from: 0 }),
+      as_of: workflowInfo().historyLength,
       ended: run.log.ended(),
       signal_live: run.pinned?.spec.runtime.signal_live ?? false,
       ...run.live.read(request?.live_from ?? 0),
@@ -105,27 +109,48 @@ function registerAnswer(run: Run, name: string, kind: AwaitKind, description: st
       validator(answer: unknown) {
         const id = currentUpdateInfo()?.id;
         if (id !== undefined && run.taken.includes(id)) return;
+        refuseOversized(answer);
         const why = refusal(run, kind, answer);
         if (why !== undefined) throw ApplicationFailure.nonRetryable(`Answer refused: ${why}`, 'invalid_request');
+        const whose = notTheirs(run, kind, answer);
+        if (whose !== undefined) throw ApplicationFailure.nonRetryable(`Answer refused: ${whose}.`, 'forbidden');
       },
       description,
     },
   );
   setHandler(
     defineSignal<[answer: unknown]>(name),
-    (answer: unknown) => {
-      const why = refusal(run, kind, answer);
+    (sent: unknown) => {
+      // The log of a run that has ended is closed.
+      if (run.log.ended()) return;
+      const { answer, why: tooLarge } = bounded(sent);
+      const why = tooLarge ?? refusal(run, kind, answer) ?? notTheirs(run, kind, answer);
       if (why === undefined) {
         accept(run, kind, answer);
         return;
       }
       const await_id = (answer as { await_id?: unknown } | null | undefined)?.await_id;
-      // The log of a run that has ended is closed.
-      if (run.log.ended()) return;
-      run.log.append({ type: 'answer_rejected', ...(typeof await_id === 'string' ? { await_id } : {}), reason: why });
+      const isId = typeof await_id === 'string' && utf8Bytes(await_id) <= TEXT_LIMITS.await_id;
+      run.log.append({ type: 'answer_rejected', ...(isId ? { await_id } : {}), reason: why });
     },
     { description },
   );
+}
+
+/** What a signal brings, within bounds: a note is cut, and for all else that is too large there is a reason. */
+function bounded(answer: unknown): { answer: unknown; why?: string } {
+  if (oversized(answer) === undefined || !patched(BOUNDED_TEXTS)) return { answer };
+  const { note } = answer as { note?: unknown };
+  const cut = { ...(answer as object), ...(typeof note === 'string' ? { note: cutText(note, TEXT_LIMITS.note) } : {}) };
+  const found = oversized(cut);
+  return { answer: cut, ...(found === undefined ? {} : { why: `${found.field} ${found.message}.` }) };
+}
+
+/** Of an update. */
+function refuseOversized(given: unknown): void {
+  const found = oversized(given);
+  if (found === undefined) return;
+  throw ApplicationFailure.nonRetryable(`Refused: ${found.field} ${found.message}.`, 'input_too_large');
 }
 
 /** False when a cancel was asked for before: the first reason stands. */
@@ -147,10 +172,11 @@ function readContext(run: Run, request: PageRequest): Page {
 
 function toCancellation(request?: CancelRequest): Cancellation {
   const reason = REASONS.find((known) => known === request?.reason) ?? 'user_requested';
-  return { reason, ...(typeof request?.note === 'string' ? { note: request.note } : {}) };
+  return { reason, ...(typeof request?.note === 'string' ? { note: cutText(request.note, TEXT_LIMITS.note) } : {}) };
 }
 
-function refuseUnknownReason(request?: CancelRequest): void {
+function refuseCancel(request?: CancelRequest): void {
+  refuseOversized(request);
   const reason = request?.reason;
   if (reason === undefined || REASONS.some((known) => known === reason)) return;
   throw ApplicationFailure.nonRetryable(

@@ -11,12 +11,15 @@ import { extendDigest } from '../contract/digest.js';
 import { stepId, toolCallId, blockId } from '../contract/ids.js';
 import type { AssistantMessage, ToolCall } from '../contract/messages.js';
 import { modelChain } from '../contract/model-chain.js';
+import { callerOf } from '../contract/principal.js';
 import type { Failure } from '../contract/run.js';
 import type { Reservation } from '../contract/reservation.js';
+import { childrenOf } from '../contract/snapshot.js';
 import { affordableAttempts, plannerAllowance, reservation } from './budget.js';
 import { compactContext, isTooLong } from './compact-context.js';
 import { COMPACT_REFUSED } from './patches.js';
 import { chargeLost, fallbacksBefore, recordUsage, tellFallbacks } from './record-usage.js';
+import { cutFailure, isCut } from './cut-answer.js';
 import { failure, failureOf } from './run-failure.js';
 import { summary } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
@@ -38,7 +41,7 @@ export interface RequestedCall {
 /** A model call is normalised into exactly one of these. */
 export type Decision =
   | { kind: 'tools'; calls: RequestedCall[] }
-  | { kind: 'answer'; text: string }
+  | { kind: 'answer'; text: string; stop_reason?: string }
   | { kind: 'interrupted' }
   /** A planner asked for more than a limit leaves it. */
   | { kind: 'stopped'; stop: Stop }
@@ -62,26 +65,29 @@ export async function callModel(
   step: Step,
   pass: ModelPass,
   directive?: string,
+  continues = false,
 ): Promise<Decision> {
   const isLong = isTooLong(run);
   const compacted = isLong ? await compactContext(run, pass, contextOf(run, pinned, step), 'window') : 'unchanged';
   if (compacted === 'interrupted') return { kind: 'interrupted' };
-  return ask(run, pinned, step, { pass, directive, before: 0, mayCompact: compacted !== 'compacted' });
+  return ask(run, pinned, step, { pass, directive, continues, before: 0, mayCompact: compacted !== 'compacted' });
 }
 
 interface Asking {
   pass: ModelPass;
   directive: string | undefined;
+  /** It goes on with the answer of the step before. */
+  continues: boolean;
   /** Attempts that the step has had already. */
   before: number;
   mayCompact: boolean;
 }
 
 async function ask(run: Run, pinned: Pinned, step: Step, asking: Asking): Promise<Decision> {
-  const { pass, directive, before, mayCompact } = asking;
+  const { pass, directive, continues, before, mayCompact } = asking;
   const { spec } = pinned;
   const { model, runtime } = spec;
-  const planned = spec.planner === true && pass === 'planning';
+  const planned = spec.planner === true && pass === 'planning' && !continues;
   const { stop, ...allowance } = (planned ? plannerAllowance(run) : undefined) ?? {};
   const attempts = runtime.model_max_attempts * modelChain(model).length;
   const most = affordableAttempts(run, pass, attempts, allowance);
@@ -98,18 +104,22 @@ async function ask(run: Run, pinned: Pinned, step: Step, asking: Asking): Promis
     ...context,
     pass,
     ...(directive === undefined ? {} : { directive }),
+    ...(continues ? { continues } : {}),
     ...(before === 0 ? {} : { attempts_before: before }),
     signal_live: runtime.signal_live,
+    ...(planned ? { caller: callerOf(pinned.request), ...childrenFor(run) } : {}),
   };
   const { length } = run.log.transcript;
   const reserved = () => ({ ...reservation(run, length), ...allowance });
   const call = planned ? callPlanner : byModel;
   const settled = await settle(run, () => call(stop === undefined ? input : { ...input, allowance }));
 
-  if (settled.state === 'done') return commit(run, step, pass, settled.value, before, reserved);
+  if (settled.state === 'done') return commit(run, step, asking, settled.value, reserved);
   const lost = before + chargeLost(run, settled, most, reserved);
   tellFallbacks(run, step.id, fallbacksBefore(settled));
-  const isStopped = settled.state === 'abandoned' || run.cancellation !== undefined || run.deadline_passed;
+  // The synthesis pass is what the deadline leads to: it does not stop it.
+  const isOver = run.deadline_passed && (pass === 'planning' || pinned.revision === undefined);
+  const isStopped = settled.state === 'abandoned' || run.cancellation !== undefined || isOver;
   const why = settled.state === 'failed' ? failureOf(settled.error) : undefined;
   if (!isStopped && mayCompact && why?.code === 'model_context_exceeded' && patched(COMPACT_REFUSED)) {
     const compacted = await compactContext(run, pass, contextOf(run, pinned, step), 'refused');
@@ -121,9 +131,14 @@ async function ask(run: Run, pinned: Pinned, step: Step, asking: Asking): Promis
     step_id: step.id,
     attempt: lost,
   });
-  if (why === undefined || run.cancellation !== undefined || run.deadline_passed) return { kind: 'interrupted' };
+  if (why === undefined || isStopped) return { kind: 'interrupted' };
   if (stop !== undefined && why.code === 'budget_exhausted') return { kind: 'stopped', stop };
   return { kind: 'failed', failure: why };
+}
+
+function childrenFor({ log }: Run): Pick<CallModelInput, 'children'> {
+  const children = childrenOf(log.events);
+  return children.length === 0 ? {} : { children };
 }
 
 /** Only what is new since the last model call, so that history grows with the conversation and not with its square. */
@@ -156,9 +171,8 @@ function sentWith({ prefix, new_messages }: ContextInput, own: number): Run['sen
 function commit(
   run: Run,
   step: Step,
-  pass: ModelPass,
+  { pass, before, continues }: Asking,
   result: CallModelResult,
-  before: number,
   reserved: () => Reservation,
 ): Decision {
   const { completion, attempt, interrupted } = result;
@@ -170,7 +184,8 @@ function commit(
   const calls: RequestedCall[] = [];
   let block = 0;
   for (const message of completion.messages) {
-    const meta = message.meta as { block?: number } | undefined;
+    const meta = message.meta as { block?: number; interrupted?: boolean } | undefined;
+    const brokeOff = interrupted || meta?.interrupted === true;
     block = meta?.block ?? block + 1;
     const block_id = blockId(step_id, block);
     if (message.role === 'reasoning') {
@@ -191,9 +206,11 @@ function commit(
           step_id,
           block_id,
           attempt,
-          text: message.content ?? '',
+          // A refusal was shown as text, piece by piece.
+          text: textOf(message),
           ...(message.refusal ? { refusal: message.refusal } : {}),
-          ...(interrupted ? { interrupted } : {}),
+          ...(brokeOff ? { interrupted: true } : {}),
+          ...(continues ? { continues } : {}),
           ...(message.provider_meta === undefined ? {} : { provider_meta: message.provider_meta }),
         });
       }
@@ -201,12 +218,18 @@ function commit(
     }
   }
   const { model_calls = 1, profile } = result;
-  const used = { usage: completion.usage, attempts: attempt - before, model_calls, profile };
+  const why = stopReasonOf(completion);
+  const used = { usage: completion.usage, attempts: attempt - before, model_calls, profile, ...why };
   recordUsage(run, step_id, used, reserved);
-  const text = texts.join('');
+  const text = result.answer ?? texts.join('');
   if (pass === 'synthesis') return synthesized(run, step, result, text);
   if (interrupted) return { kind: 'interrupted' };
-  return calls.length > 0 ? { kind: 'tools', calls } : { kind: 'answer', text };
+  return calls.length > 0 && !continues ? { kind: 'tools', calls } : { kind: 'answer', text, ...why };
+}
+
+/** The vendor's, in our words; a planner's decision has none. */
+function stopReasonOf({ stop_reason }: CallModelResult['completion']): { stop_reason?: string } {
+  return stop_reason == null || stop_reason === 'planner' ? {} : { stop_reason };
 }
 
 /** The text of a synthesis pass is the `summary_*` block; one that was cut short is kept as text, not as the answer. */
@@ -221,8 +244,13 @@ function synthesized(run: Run, step: Step, result: CallModelResult, text: string
     const debug = `the synthesis pass of ${run.handle.run_id} (${step.id}) ended without text: ${result.completion.stop_reason ?? 'no stop reason'}`;
     return { kind: 'failed', failure: failure('model_stream_empty', debug) };
   }
+  const why = stopReasonOf(result.completion);
+  if (isCut(why) && run.pinned?.spec.on_cut_answer === 'fail') {
+    run.log.append({ type: 'text_end', step_id: step.id, block_id, attempt, text, interrupted: true });
+    return { kind: 'failed', failure: cutFailure(run, step) };
+  }
   run.log.append({ type: 'summary_final', step_id: step.id, text, block_id, attempt });
-  return { kind: 'answer', text };
+  return { kind: 'answer', text, ...why };
 }
 
 function mint(step: Step, n: number, call: ToolCall): RequestedCall {

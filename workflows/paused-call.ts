@@ -9,10 +9,10 @@ import { askPeople } from './admit-batch.js';
 import { resolved } from './awaits.js';
 import type { Await } from './awaits.js';
 import type { Step } from './model-step.js';
-import { failureOf } from './run-failure.js';
+import { brokenCall } from './run-failure.js';
 import type { Pinned, Run } from './run-state.js';
 import { failedCall } from './run-tool.js';
-import { settle } from './settle.js';
+import { cancellationType, settle } from './settle.js';
 import { stoppedFailure } from './stopped-failure.js';
 import type { BatchCall } from './tool-batch.js';
 
@@ -70,21 +70,23 @@ async function answered(run: Run, call: BatchCall, entry: Await): Promise<CallTo
 }
 
 /** What a person or the caller gave, trimmed like any tool's output if it is large. */
-async function said(run: Run, text: string, duration_ms: number): Promise<CallToolResult> {
+async function said(run: Run, text: string, duration_ms: number, value?: unknown): Promise<CallToolResult> {
   const rest = { duration_ms, attempts: 1, progress: [], retries: [] };
-  if (text.length <= INLINE_LIMIT_BYTES / MOST_BYTES_PER_CHARACTER) return { content: text, ...rest };
+  if (text.length <= INLINE_LIMIT_BYTES / MOST_BYTES_PER_CHARACTER)
+    return { content: text, ...(value === undefined ? {} : { value }), ...rest };
   const { keepOutput } = proxyActivities<RunActivities>({
     startToCloseTimeout: 30_000,
+    heartbeatTimeout: 10_000,
+    cancellationType: cancellationType(run),
     retry: { maximumAttempts: 3 },
     summary: 'keep a large answer',
   });
   const settled = await settle(run, () => keepOutput({ run: run.handle, text }));
   if (settled.state === 'done') return { ...settled.value, ...rest };
   const stopped = run.cancellation !== undefined || run.deadline_passed || settled.state === 'abandoned';
-  return failedCall(
-    stopped ? stoppedFailure(run) : toolFailure('internal', failureOf(settled.error).debug_message),
-    duration_ms,
-  );
+  if (stopped) return failedCall(stoppedFailure(run), duration_ms);
+  const { failure, debug_message } = brokenCall('To keep a large answer', settled.error);
+  return failedCall(failure, duration_ms, debug_message);
 }
 
 async function fromClient(
@@ -94,7 +96,7 @@ async function fromClient(
 ): Promise<CallToolResult> {
   const text = output === undefined ? '' : typeof output === 'string' ? output : JSON.stringify(output);
   const duration = runtime_ms === undefined ? waited : Math.round(runtime_ms);
-  if (status === 'success') return said(run, text, duration);
+  if (status === 'success') return said(run, text, duration, typeof output === 'string' ? undefined : output);
   const kind = status === 'declined' ? 'denied' : 'internal';
   return failedCall(
     toolFailure(

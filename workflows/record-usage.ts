@@ -19,6 +19,7 @@ interface Used {
   model_calls: number;
   /** Which of the chain answered; absent: the run's own. */
   profile?: string | undefined;
+  stop_reason?: string | undefined;
 }
 
 /** An attempt that reports no usage is charged what was reserved for it. */
@@ -36,7 +37,9 @@ export function recordUsage(run: Run, step_id: string, used: Used, reserved: () 
     total_tokens: usage?.total_tokens ?? 0,
     ...(price === undefined ? {} : { cost_usd: cost }),
   });
-  if (usage && model_calls > 0) run.log.append({ type: 'usage_recorded', step_id, usage });
+  const { stop_reason } = used;
+  const why = stop_reason === undefined ? {} : { stop_reason };
+  if (usage && model_calls > 0) run.log.append({ type: 'usage_recorded', step_id, usage, ...why });
 }
 
 /** Of a call that came to nothing: how many attempts it had. */

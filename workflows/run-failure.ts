@@ -3,9 +3,23 @@ import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio
 import { ERRORS, isErrorCode, safeMessage } from '../contract/errors.js';
 import type { ErrorCode } from '../contract/errors.js';
 import type { Failure } from '../contract/run.js';
+import { toolFailure } from '../contract/tool-failure.js';
+import type { ToolFailure } from '../contract/tools.js';
 
 export function failure(code: ErrorCode, debugMessage: string): Failure {
   return { code, message: safeMessage(code), debug_message: debugMessage, retryable: ERRORS[code].retry };
+}
+
+/** What Temporal shows of a run or thread that failed. Of what nobody expected, the debug message alone holds the words. */
+export function engineMessage({ code, message, debug_message }: Failure): string {
+  return code === 'internal' ? message : (debug_message.split('\ncaused by:')[0] ?? message);
+}
+
+/** A call that broke where its own failure would have been returned: the model is told that, and `agent_debug` why. */
+export function brokenCall(what: string, error: unknown): { failure: ToolFailure; debug_message: string } {
+  const { code, debug_message } = failureOf(error);
+  const kind = code === 'internal' ? '' : ` (${code})`;
+  return { failure: toolFailure('internal', `${what} failed unexpectedly${kind}.`), debug_message };
 }
 
 export function failureOf(error: unknown): Failure {

@@ -3,7 +3,8 @@
  *
  * L1  `seq` is the index in the log; an event never changes once appended.
  * L2  The transcript is a projection of the log, folded as events are appended.
- * L3  The worker gets one hint per workflow task that appended, with the first new `seq`; with the last one, the texts.
+ * L3  The worker is handed each event as it is appended, with the workflow task that did: it is told to readers when
+ *     that task is completed.
  */
 import { proxySinks, workflowInfo } from '@temporalio/workflow';
 import type { DurableEvent, EventDraft } from '../contract/events.js';
@@ -28,7 +29,6 @@ const { perdure } = proxySinks<RunSinks>();
 export function createRunLog(handle: RunHandle, carried: readonly DurableEvent[] = []): RunLog {
   const events = [...carried];
   const transcript = projectTranscript(events);
-  let hinted = { task: -1, from: 0 };
 
   return {
     events,
@@ -46,15 +46,7 @@ export function createRunLog(handle: RunHandle, carried: readonly DurableEvent[]
       } as DurableEvent;
       events.push(event);
       foldTranscript(transcript, event);
-      const task = workflowInfo().historyLength;
-      if (task !== hinted.task) {
-        hinted = { task, from: seq };
-        perdure.appended(handle.run_id, seq);
-      }
-      if (type === 'run_completed') {
-        const texts = events.slice(hinted.from).map((appended) => JSON.stringify(appended));
-        perdure.ended(handle.run_id, hinted.from, texts);
-      }
+      perdure.appended(handle.run_id, workflowInfo().historyLength, seq, JSON.stringify(event));
       return event;
     },
     page: (request) => makePage(events.length, (index) => JSON.stringify(events[index]), request),

@@ -7,8 +7,11 @@ import { cannotAffordSynthesis } from './budget.js';
 import { stopBeforeStep, stopText } from './caps.js';
 import { allTold, watchPauses } from './child-awaits.js';
 import { startClock } from './clock.js';
+import { continued, cutFailure, GO_ON, isCut } from './cut-answer.js';
 import { beginStep, callModel, endStep } from './model-step.js';
+import type { Step } from './model-step.js';
 import { declareGoals, repromptForGoals } from './goals.js';
+import { REVISION } from './patches.js';
 import { failure, failureOf } from './run-failure.js';
 import { setPhase } from './run-page.js';
 import type { RunPage } from './run-page.js';
@@ -51,11 +54,12 @@ async function resolve(run: Run, raw: unknown): Promise<Pinned | RunOutcome> {
     resolveRun({
       run_id: run.handle.run_id,
       request: raw,
+      revision: REVISION,
       ...(workflowInfo().parent === undefined ? {} : { is_child: true }),
     }),
   );
   if (settled.state === 'done') {
-    run.pinned = pin(settled.value.request, settled.value.spec);
+    run.pinned = pin(settled.value);
     Object.assign(run.states, beginStates(settled.value.request.tool_state));
     declareGoals(run);
     return run.pinned;
@@ -82,9 +86,7 @@ async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Prom
     if (isDue(pinned)) await later();
 
     setPhase(run, 'planning');
-    const step = beginStep(run, `Step ${run.counters.steps + 1}`);
-    run.counters.usage.steps = (run.counters.usage.steps ?? 0) + 1;
-    page.show();
+    const step = beginPlanning(run, page);
     const decision = await callModel(run, pinned, step, 'planning');
     let refused: Stop | undefined;
     if (decision.kind === 'tools') refused = await runBatch(run, pinned, page, step, decision.calls, later);
@@ -95,12 +97,36 @@ async function loop(run: Run, pinned: Pinned, page: RunPage, raw: unknown): Prom
     if (decision.kind === 'stopped') return synthesize(run, pinned, page, decision.stop);
     if (refused !== undefined) return synthesize(run, pinned, page, refused);
     if (decision.kind === 'answer') {
+      const { on_cut_answer, synthesis } = pinned.spec;
+      let last = step;
+      const goOn = async () => {
+        last = beginPlanning(run, page);
+        const more = await callModel(run, pinned, last, 'planning', GO_ON, true);
+        endStep(run, last, more.kind === 'answer' ? 'completed' : 'error');
+        return more;
+      };
+      const { text, ...why } = on_cut_answer === 'continue' ? await continued(run, decision, goOn) : decision;
+      if (run.cancellation !== undefined) return canceled(run.cancellation);
       if (repromptForGoals(run)) continue;
-      if (pinned.spec.synthesis) return synthesize(run, pinned, page);
-      run.log.append({ type: 'summary_final', step_id: step.id, text: decision.text });
-      return { status: 'success', phase: 'completed', answer: decision.text };
+      if (synthesis) return synthesize(run, pinned, page);
+      if (on_cut_answer === 'fail' && isCut(why)) {
+        return { status: 'failed', phase: 'failed', failure: cutFailure(run, step) };
+      }
+      run.log.append({ type: 'summary_final', step_id: last.id, text });
+      return success(text, why);
     }
   }
+}
+
+function beginPlanning(run: Run, page: RunPage): Step {
+  const step = beginStep(run, `Step ${run.counters.steps + 1}`);
+  run.counters.usage.steps = (run.counters.usage.steps ?? 0) + 1;
+  page.show();
+  return step;
+}
+
+function success(answer: string, { stop_reason }: { stop_reason?: string }): RunOutcome {
+  return { status: 'success', phase: 'completed', answer, ...(stop_reason === undefined ? {} : { stop_reason }) };
 }
 
 /** One last model call without tools: because the agent declares it, or because a limit says stop. */
@@ -119,7 +145,7 @@ async function synthesize(run: Run, pinned: Pinned, page: RunPage, stop?: Stop):
       : `This run has reached ${stopText(stop)}. ${FINISH}`;
   const decision = await callModel(run, pinned, step, 'synthesis', directive);
   endStep(run, step, decision.kind === 'answer' ? 'completed' : 'error');
-  if (decision.kind === 'answer') return { status: 'success', phase: 'completed', answer: decision.text };
+  if (decision.kind === 'answer') return success(decision.text, decision);
   if (run.cancellation !== undefined) return canceled(run.cancellation);
   if (decision.kind === 'failed') return { status: 'failed', phase: 'failed', failure: decision.failure };
   return { status: 'failed', phase: 'failed', failure: failureOf(new Error('the synthesis pass was interrupted')) };

@@ -1,17 +1,14 @@
 /** What a person sees of a run in the Temporal UI: search attributes and the current details. */
-import {
-  CancellationScope,
-  setCurrentDetails,
-  sleep,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { AwaitKind } from '../contract/awaits.js';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import type { Limits } from '../contract/limits.js';
 import type { RunHandle, RunPhase, RunUsage } from '../contract/run.js';
 import { openAwaits } from './awaits.js';
 import { treeLimits, treeUsage } from './budget.js';
+import { createLatePhases } from './late-phases.js';
+import { engineMessage } from './run-failure.js';
 import type { Run } from './run-state.js';
 
 /** The server takes 400 bytes of summary; a character has at most 4. */
@@ -36,60 +33,53 @@ export interface RunPage {
   show(): void;
   /** Only the details, which cost nothing. */
   refresh(): void;
+  /** The run, or one below it, has begun or ceased to wait for someone. */
+  pauseChanged(): void;
   /** The run is at its end: shows it, and nothing after it. */
   close(): void;
 }
 
 /**
- * An upsert costs the server more than a step of a quick run does. So a phase that follows another within this time
- * is shown when the time is over, if the run is still in it: one timer at most, and none in a run that takes its time.
- * The time is what the work took by its own account, and not the clock's: which command is written must not depend on
- * the clock, since a query that reaches a new worker first can make it handle events before their workflow task.
+ * An upsert costs the server more than a step of a quick run does. So a phase that follows another within this time is
+ * not shown, unless the run waits for someone, or is over: a list shows where a run is to the second, and no run writes
+ * only to be seen. The time is what the work took by its own account, and not the clock's: which command is written must
+ * not depend on the clock.
  */
-const PHASE_SETTLES_MS = 3_000;
-/** Of runs that were started without attributes, as all were up to 0.2: their histories are replayed with it. */
-const SETTLES_MS_WITHOUT = 1_000;
+const PHASE_SETTLES_MS = 1_000;
 
 export function createRunPage(run: Run): RunPage {
   const shown = givenAtStart();
-  const settles = shown.size > 0 ? PHASE_SETTLES_MS : SETTLES_MS_WITHOUT;
+  const late = createLatePhases(run, shown.size > 0, show);
   let shownAt = shown.size > 0 ? 0 : Number.NEGATIVE_INFINITY;
-  let later: CancellationScope | undefined;
 
   function show(): void {
     setCurrentDetails(details(run));
     const changed = changes(run, shown);
     if (changed.length === 0) return;
-    const early = shownAt + settles - run.worked_ms;
-    if (early > 0 && changed.every(([name]) => name === 'PerdurePhase')) showLater(early);
-    else upsert(changed);
+    if (run.pinned?.revision === undefined) {
+      if (late.isDue(changed)) upsert(changed);
+      return;
+    }
+    const isQuick = run.worked_ms - shownAt < PHASE_SETTLES_MS && waitsFor(run) === undefined;
+    if (!isQuick || changed.some(([name]) => name !== 'PerdurePhase')) upsert(changed);
   }
 
-  function upsert(changed: [SearchAttributeName, string][]): void {
+  function upsert(changed: Change[]): void {
     shownAt = run.worked_ms;
+    late.shown();
     for (const [name, value] of changed) shown.set(name, value);
     upsertSearchAttributes(changed.map(([name, value]) => ({ key: { name, type: 'KEYWORD' }, value })));
-  }
-
-  function showLater(wait: number): void {
-    if (later !== undefined) return;
-    later = new CancellationScope();
-    later
-      .run(() => sleep(wait, { summary: 'phase to be shown' }))
-      .then(
-        () => {
-          later = undefined;
-          show();
-        },
-        () => {},
-      );
   }
 
   return {
     show,
     refresh: () => setCurrentDetails(details(run)),
+    pauseChanged() {
+      if (run.pinned?.revision === undefined) setCurrentDetails(details(run));
+      else show();
+    },
     close() {
-      later?.cancel();
+      late.stop();
       setCurrentDetails(details(run));
       const changed = changes(run, shown);
       if (changed.length > 0) upsert(changed);
@@ -97,11 +87,19 @@ export function createRunPage(run: Run): RunPage {
   };
 }
 
+/** The kind of the pause that has been open longest, here or below. */
+function waitsFor(run: Run): AwaitKind | undefined {
+  const [own] = openAwaits(run);
+  if (own !== undefined) return own.kind;
+  for (const [first] of run.child_awaits.values()) if (first !== undefined) return first.kind;
+  return undefined;
+}
+
 /**
  * Whoever started the run may have set them. A part that continues another has attributes too, which are of no use
  * here: what it wrote before this was looked at must be written again on replay. No run has shown `prompted` itself.
  */
-function givenAtStart(): Map<SearchAttributeName, string> {
+function givenAtStart(): Map<SearchAttributeName, string | null> {
   const given = new Map(
     workflowInfo()
       .typedSearchAttributes.getAll()
@@ -116,13 +114,18 @@ function givenAtStart(): Map<SearchAttributeName, string> {
   );
 }
 
-function changes(run: Run, shown: ReadonlyMap<SearchAttributeName, string>): [SearchAttributeName, string][] {
+/** Null: it is not set any more. */
+export type Change = [SearchAttributeName, string | null];
+
+function changes(run: Run, shown: ReadonlyMap<SearchAttributeName, string | null>): Change[] {
   const allowed = run.pinned?.spec.search_attributes ?? [];
-  return Object.entries(attributesOf(run.handle, run.phase, run)).filter(
-    (entry): entry is [SearchAttributeName, string] =>
+  const wanted: Attributes = attributesOf(run.handle, run.phase, run);
+  if (run.pinned?.revision !== undefined) wanted.PerdureWaiting = waitsFor(run) ?? null;
+  return Object.entries(wanted).filter(
+    (entry): entry is Change =>
       entry[1] !== undefined &&
       allowed.includes(entry[0] as SearchAttributeName) &&
-      shown.get(entry[0] as SearchAttributeName) !== entry[1],
+      (shown.get(entry[0] as SearchAttributeName) ?? null) !== entry[1],
   );
 }
 
@@ -132,13 +135,13 @@ export function childAttributes(run: Run, child: { run_id: string; agent_id: str
   const allowed = run.pinned?.spec.search_attributes ?? [];
   const handle = { ...child, root_run_id, parent_run_id: run_id, thread_id };
   return Object.entries(attributesOf(handle, 'prompted', run)).flatMap(([name, value]) =>
-    value === undefined || !allowed.includes(name as SearchAttributeName)
+    value == null || !allowed.includes(name as SearchAttributeName)
       ? []
       : [{ key: { name, type: 'KEYWORD' as const }, value }],
   );
 }
 
-type Attributes = Partial<Record<SearchAttributeName, string | undefined>>;
+type Attributes = Partial<Record<SearchAttributeName, string | null | undefined>>;
 
 function attributesOf(
   handle: Omit<RunHandle, 'thread_id'> & { thread_id?: string | undefined },
@@ -169,14 +172,14 @@ function details(run: Run): string {
     ...(Object.keys(treeLimits(run)).length === 0 && run.tree.settled.model_calls === 0
       ? []
       : [treeLine(treeUsage(run), treeLimits(run))]),
-    `- log: ${run.log.events.length} events (query \`read_log\`, or \`perdure inspect ${run.handle.run_id}\`)`,
+    `- log: ${run.log.events.length} events (query \`read_log\`, or \`npx perdure inspect ${run.handle.run_id}\`)`,
   ];
   if (run.pinned) lines.push(`- model \`${run.pinned.spec.model.model}\` (profile ${run.pinned.spec.model.profile})`);
   for (const entry of openAwaits(run)) {
     const about = entry.question ?? entry.calls.map((call) => `\`${call.name} ${call.arguments}\``).join(', ');
     const digest = entry.digest === undefined ? '' : `, digest \`${entry.digest}\``;
     lines.push(
-      `- **waits** \`${entry.await_id}\` (${entry.kind}${digest}): ${clip(about, 500)}; see \`perdure answer ${run.handle.run_id}\``,
+      `- **waits** \`${entry.await_id}\` (${entry.kind}${digest}): ${clip(about, 500)}; see \`npx perdure answer ${run.handle.run_id}\``,
     );
   }
   for (const child of run.paused_children) lines.push(`- child ${link(child)} waits for people`);
@@ -198,7 +201,10 @@ function details(run: Run): string {
   if (last?.type === 'run_completed') {
     if (last.status === 'success') lines.push('', '**Answer**', '', clip(last.answer));
     if (last.status === 'failed')
-      lines.push('', `**Failed** \`${last.failure.code}\`: ${clip(last.failure.debug_message)}`);
+      lines.push(
+        '',
+        `**Failed** \`${last.failure.code}\`: ${clip(engineMessage(last.failure).replaceAll(/\n\s+at [^\n]*/g, ''))}`,
+      );
   }
   // The UI's frame is a line too short: the last one is never seen.
   return [...lines, '', '\u00a0'].join('\n');

@@ -1,5 +1,6 @@
 /** All that one run knows, and the part of it that continues as new. */
 import { workflowInfo } from '@temporalio/workflow';
+import type { ResolvedRun } from '../contract/activities.js';
 import type { AgentSpec } from '../contract/agent-spec.js';
 import { digestOf, EMPTY_DIGEST } from '../contract/digest.js';
 import type { Compacted } from '../contract/compaction.js';
@@ -23,6 +24,7 @@ import type { Await } from './awaits.js';
 import type { Tree } from './budget.js';
 import { createLiveBuffer } from './live-buffer.js';
 import type { LiveBuffer } from './live-buffer.js';
+import { checkRevision, REVISION } from './patches.js';
 import { createRunLog } from './run-log.js';
 import type { RunLog } from './run-log.js';
 import type { Batch } from './tool-batch.js';
@@ -48,6 +50,8 @@ export interface Pinned {
   request: RunRequest;
   spec: AgentSpec;
   spec_digest: string;
+  /** See `patches.ts`; absent: begun under 0.4 or before. */
+  revision?: number;
 }
 
 export interface Run {
@@ -79,6 +83,8 @@ export interface Run {
   readonly expiring: Map<string, Promise<void>>;
   /** How many model calls, tools and children are running. */
   working: number;
+  /** A long pause is over: what waited for it goes on in a new part of the run, if that can be. */
+  moving: boolean;
   /** Notices of children, not yet noted. */
   readonly inbox: ChildAwaitNotice[];
   /** Pauses that the parent is to be told of, and signals to it that are on their way. */
@@ -122,19 +128,22 @@ export interface CarriedRun {
 
 const TAKEN_KEPT = 200;
 
-export function pin(request: RunRequest, spec: AgentSpec): Pinned {
-  return { request, spec, spec_digest: digestOf(JSON.stringify(spec)) };
+export function pin({ request, spec, revision }: ResolvedRun): Pinned {
+  checkRevision(revision);
+  const spec_digest = digestOf(JSON.stringify(spec));
+  return { request, spec, spec_digest, ...(revision === undefined ? {} : { revision }) };
 }
 
 export function beginRun(raw: unknown): Run {
   const handle = handleOf(raw);
   const counters = { steps: 0, consecutive_failed: 0, usage: { ...NO_USAGE } };
   const run = assemble(handle, turnOf(raw), [], Date.now(), counters);
-  run.log.append({ type: 'run_started', input: inputOf(raw) });
+  run.log.append({ type: 'run_started', input: inputOf(raw), ...inputNameOf(raw) });
   return run;
 }
 
 export function resumeRun(carried: CarriedRun): Run {
+  checkRevision(carried.pinned.revision);
   const { handle, events, started_at, counters, live_next, pinned } = carried;
   const run = assemble(handle, pinned.request.thread, events, started_at, counters, live_next);
   run.phase = carried.phase;
@@ -159,7 +168,8 @@ export function carry(run: Run, pinned: Pinned): CarriedRun {
     started_at: run.started_at,
     counters: run.counters,
     phase: run.phase ?? 'prompted',
-    pinned,
+    // What comes next has a history of its own.
+    pinned: pinned.revision === undefined ? pinned : { ...pinned, revision: REVISION },
     sent: run.sent,
     ...(run.compacted === undefined ? {} : { compacted: run.compacted }),
     live_next: run.live.next(),
@@ -209,6 +219,7 @@ function assemble(
     taken: [],
     expiring: new Map(),
     working: 0,
+    moving: false,
     inbox: [],
     outbox: [],
     sending: 0,
@@ -239,6 +250,11 @@ function handleOf(raw: unknown): RunHandle {
 function inputOf(raw: unknown): RunInput {
   const input = typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>)['input'] : undefined;
   return typeof input === 'string' || Array.isArray(input) ? (input as RunInput) : '';
+}
+
+function inputNameOf(raw: unknown): { input_name?: string } {
+  const name = typeof raw === 'object' && raw !== null ? (raw as Record<string, unknown>)['input_name'] : undefined;
+  return typeof name === 'string' && name !== '' ? { input_name: name } : {};
 }
 
 /** Only a thread, which is the parent, can give it. */

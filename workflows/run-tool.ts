@@ -1,12 +1,13 @@
 /** A tool as an activity. */
 import { ActivityCancellationType, ActivityFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
 import type { CallToolResult, RunActivities } from '../contract/activities.js';
+import { callerOf } from '../contract/principal.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
 import { applyChanges, snapshotOf } from '../contract/tool-state.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
 import { foundSpec } from './found-spec.js';
 import type { RequestedCall, Step } from './model-step.js';
-import { failureOf } from './run-failure.js';
+import { brokenCall } from './run-failure.js';
 import { summary } from './run-page.js';
 import type { Pinned, Run } from './run-state.js';
 import { settle } from './settle.js';
@@ -40,6 +41,7 @@ export async function runTool(
       arguments: call.arguments,
       signal_live: runtime.signal_live,
       ...foundSpec(tool),
+      caller: callerOf(pinned.request),
       ...(tool.reads === undefined ? {} : { state: snapshotOf(run.states, tool.reads) }),
     }),
   );
@@ -53,14 +55,15 @@ export async function runTool(
       : remember(run, value);
   }
   const stopped = run.cancellation !== undefined || run.deadline_passed;
-  const why = stopped || settled.state === 'abandoned' ? stoppedFailure(run) : lostFailure(tool, settled.error);
-  return failedCall(why, Date.now() - started);
+  const duration = Date.now() - started;
+  if (stopped || settled.state === 'abandoned') return failedCall(stoppedFailure(run), duration);
+  return lostCall(tool, settled.error, duration);
 }
 
 /** Makes the changes of a call to the tools' state; where they cannot be made, the call has another result. */
 function remember(run: Run, result: CallToolResult): CallToolResult {
   const { changes, ...rest } = result;
-  if (changes === undefined || result.failure !== undefined) return rest;
+  if (changes === undefined) return rest;
   const otherwise = applyChanges(run.states, changes);
   if (otherwise === undefined) return rest;
   const { content, failure, notice } = otherwise;
@@ -77,10 +80,11 @@ function remember(run: Run, result: CallToolResult): CallToolResult {
 }
 
 /** Without a duration it was never tried. */
-export function failedCall(failure: ToolFailure, duration_ms?: number): CallToolResult {
+export function failedCall(failure: ToolFailure, duration_ms?: number, debug_message?: string): CallToolResult {
   return {
     content: failureText(failure),
     failure,
+    ...(debug_message === undefined ? {} : { debug_message }),
     duration_ms: duration_ms ?? 0,
     attempts: duration_ms === undefined ? 0 : 1,
     progress: [],
@@ -89,15 +93,16 @@ export function failedCall(failure: ToolFailure, duration_ms?: number): CallTool
 }
 
 /** The activity returns its failures; what is thrown is a worker that never answered. */
-function lostFailure(tool: ToolSpec, error: unknown): ToolFailure {
+function lostCall(tool: ToolSpec, error: unknown, duration_ms: number): CallToolResult {
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  if (!(cause instanceof TimeoutFailure)) return toolFailure('internal', failureOf(error).debug_message);
+  if (!(cause instanceof TimeoutFailure)) {
+    const { failure, debug_message } = brokenCall(tool.tool_id, error);
+    return failedCall(failure, duration_ms, debug_message);
+  }
   if (tool.idempotent) {
     const timeout = `${tool.tool_id} gave no answer in ${tool.max_attempts} attempts (${cause.timeoutType}).`;
-    return toolFailure('timeout', timeout);
+    return failedCall(toolFailure('timeout', timeout), duration_ms);
   }
-  return toolFailure(
-    'outcome_unknown',
-    `The worker that ran ${tool.tool_id} was lost (${cause.timeoutType}); the call may or may not have taken effect, and it is not safe to repeat. Check before you call it again.`,
-  );
+  const unknown = `The worker that ran ${tool.tool_id} was lost (${cause.timeoutType}); the call may or may not have taken effect, and it is not safe to repeat. Check before you call it again.`;
+  return failedCall(toolFailure('outcome_unknown', unknown), duration_ms);
 }

@@ -3,7 +3,8 @@
  * activity, which then gets a bounded time to stop. It is on the path of every activity, and the SDK writes down a
  * stack trace for each promise that a workflow makes: so it makes few, and waits by `condition` only when interrupted.
  */
-import { CancellationScope, condition } from '@temporalio/workflow';
+import { ActivityCancellationType, CancellationScope, condition, proxySinks } from '@temporalio/workflow';
+import type { RunSinks } from '../contract/sinks.js';
 import type { Run } from './run-state.js';
 
 export type Settled<T> = { state: 'done'; value: T } | { state: 'failed'; error: unknown } | { state: 'abandoned' };
@@ -18,8 +19,22 @@ export interface CancelGate {
   release(): void;
 }
 
+const { perdure } = proxySinks<RunSinks>();
+
+/**
+ * A run is told of the end of what it has canceled. Before its first revision, the functions of a configuration were
+ * left to themselves; their end then made a workflow task without any work in it, which the guard against early events
+ * cannot see (`refuse-early-events.ts`).
+ */
+export function cancellationType({ pinned }: Run): ActivityCancellationType {
+  return pinned?.revision === undefined
+    ? ActivityCancellationType.TRY_CANCEL
+    : ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
+}
+
 export function interrupt(run: Run): void {
   for (const stop of run.interruptible) stop();
+  perdure.interrupted(run.handle.run_id);
 }
 
 /** `patience` bounds the wait after an interrupt; a child run bounds itself, so its parent waits for its end. */

@@ -14,7 +14,7 @@ import { isPaused } from './clock.js';
 import { achieveGoal } from './goals.js';
 import type { RequestedCall, Step } from './model-step.js';
 import { afterPeople } from './paused-call.js';
-import { failureOf } from './run-failure.js';
+import { brokenCall } from './run-failure.js';
 import type { RunPage } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
 import { failedCall, runTool } from './run-tool.js';
@@ -24,6 +24,7 @@ import { stoppedFailure } from './stopped-failure.js';
 export interface BatchCall extends RequestedCall {
   /** It is answered with this and not made. */
   failure?: ToolFailure;
+  debug_message?: string;
   needs_approval?: boolean;
   /** The pause for its approval. */
   approval?: string;
@@ -44,7 +45,7 @@ export interface Batch {
   continued?: boolean;
 }
 
-/** A pause longer than this continues as new, once, so that it resumes on new code with a short history. */
+/** Of runs without a revision: a pause longer than this continues as new, once. */
 const LONG_PAUSE_MS = 600_000;
 
 /** The limit that refused the batch, if one did. */
@@ -63,6 +64,7 @@ export async function runBatch(
       ...idsOf(step, call, catalogue),
       name: call.name,
       arguments: call.arguments,
+      ...displayName(catalogue.get(call.name)),
       ...(call.provider_meta === undefined ? {} : { provider_meta: call.provider_meta }),
     });
   }
@@ -105,9 +107,10 @@ export async function finishBatch(
           closeCall(run, step, call, catalogue, result);
           page.refresh();
         };
-        return settleCall(run, pinned, step, call, catalogue, turns).then(close, (error: unknown) =>
-          close(failedCall(toolFailure('internal', failureOf(error).debug_message))),
-        );
+        return settleCall(run, pinned, step, call, catalogue, turns).then(close, (error: unknown) => {
+          const { failure, debug_message } = brokenCall(call.name, error);
+          close(failedCall(failure, undefined, debug_message));
+        });
       }),
   ).then(() => (finished = true));
   if (calls.some((call) => call.approval !== undefined || call.await_id !== undefined)) {
@@ -120,8 +123,30 @@ export async function finishBatch(
   run.batch = undefined;
 }
 
-/** A pause that lasts continues as new, once nothing else is open: a child or a tool would be lost. */
+/**
+ * A pause that lasted goes on in a new part of the run, and so does one in which the history grew, once nothing else is
+ * open: a child or a tool would be lost. While it lasts, nothing is written.
+ */
 async function waitOutPauses(
+  run: Run,
+  pinned: Pinned,
+  batch: Batch,
+  isFinished: () => boolean,
+  continueLater: () => Promise<void>,
+): Promise<void> {
+  if (pinned.revision === undefined) return waitWithTimer(run, pinned, batch, isFinished, continueLater);
+  const isFull = () => isPaused(run) && run.working === 0 && workflowInfo().continueAsNewSuggested;
+  while (!isFinished()) {
+    await condition(() => isFinished() || run.moving || isFull());
+    if (isFinished()) return;
+    await continueLater();
+    run.moving = false;
+    await condition(() => !isFull());
+  }
+}
+
+/** As up to 0.4. */
+async function waitWithTimer(
   run: Run,
   { spec }: Pinned,
   batch: Batch,
@@ -154,7 +179,8 @@ function settleCall(
 ): Promise<CallToolResult> {
   const tool = catalogue.get(call.name);
   if (call.failure !== undefined || tool === undefined) {
-    return Promise.resolve(failedCall(call.failure ?? toolFailure('unavailable', `There is no tool "${call.name}".`)));
+    const failure = call.failure ?? toolFailure('unavailable', `There is no tool "${call.name}".`);
+    return Promise.resolve(failedCall(failure, undefined, call.debug_message));
   }
   const make = () =>
     inTurn(turns, call.concurrency_key, () => {
@@ -213,10 +239,27 @@ function closeCall(
   };
   run.log.append(
     result.failure === undefined
-      ? { type: 'tool_result', ...ids, status: 'success', ...outcome }
-      : { type: 'tool_result', ...ids, status: 'error', failure: result.failure, ...outcome },
+      ? {
+          type: 'tool_result',
+          ...ids,
+          status: 'success',
+          ...outcome,
+          ...(result.value === undefined ? {} : { value: result.value }),
+        }
+      : {
+          type: 'tool_result',
+          ...ids,
+          status: 'error',
+          failure: result.failure,
+          ...outcome,
+          ...(result.debug_message === undefined ? {} : { debug_message: result.debug_message }),
+        },
   );
-  if (result.failure === undefined && catalogue.get(call.name)?.kind === 'goal') achieveGoal(run, call.name);
+  if (result.failure === undefined && catalogue.get(call.name)?.kind === 'goal') achieveGoal(run, call.name, ids);
+}
+
+function displayName(tool: ToolSpec | undefined): { display_name?: string } {
+  return tool?.display_name === undefined ? {} : { display_name: tool.display_name };
 }
 
 function catalogueOf(pinned: Pinned): Map<string, ToolSpec> {

@@ -18,11 +18,13 @@ import {
 import type { OpenedThread, ThreadActivities } from '../../contract/activities.js';
 import { emptyContext } from '../../contract/thread-context.js';
 import type { ThreadRequest } from '../../contract/thread-request.js';
-import { failureOf } from '../run-failure.js';
+import { checkRevision, REVISION } from '../patches.js';
+import { engineMessage, failureOf } from '../run-failure.js';
 import { addMessage, addSpoken, beginTurn, compactThread, setStatus, setTitle } from './change-thread.js';
 import { runTurn } from './run-turn.js';
 import { writeTitle } from './write-title.js';
-import { cancelTurn, registerThreadHandlers } from './thread-handlers.js';
+import { cancelTurn } from './show-waiting.js';
+import { registerThreadHandlers } from './thread-handlers.js';
 import { createThreadPageView } from './thread-page.js';
 import { beginThread, carryThread, resumeThread } from './thread-state.js';
 import type { CarriedThread, Thread } from './thread-state.js';
@@ -39,6 +41,7 @@ export async function agentThread(request: unknown, carried?: CarriedThread): Pr
     const why = `state of version ${version} was carried here; this worker knows version 1`;
     throw ApplicationFailure.nonRetryable(why, 'unknown_version');
   }
+  checkRevision(carried?.opened.revision);
   const thread = carried === undefined ? beginThread(request) : resumeThread(carried);
   registerThreadHandlers(thread);
   CancellationScope.current().cancelRequested.catch(() => cancelTurn(thread, { reason: 'user_requested' }));
@@ -47,7 +50,9 @@ export async function agentThread(request: unknown, carried?: CarriedThread): Pr
 
 async function converse(thread: Thread, raw: unknown): Promise<ThreadOutput> {
   const page = createThreadPageView(thread);
+  thread.page = page;
   const opened = thread.opened ?? (await open(thread, raw));
+  checkRevision(opened.revision);
   for (;;) {
     const next = thread.turn === undefined && !thread.deleted ? thread.queue.shift() : undefined;
     if (next !== undefined) beginTurn(thread, next);
@@ -71,13 +76,13 @@ async function open(thread: Thread, request: unknown): Promise<OpenedThread> {
     summary: 'open the thread',
   });
   try {
-    const opened = await openThread({ thread_id: thread.thread_id, request });
+    const opened = await openThread({ thread_id: thread.thread_id, request, revision: REVISION });
     thread.opened = opened;
     begin(thread, opened.request);
     return opened;
   } catch (error) {
-    const { code, debug_message } = failureOf(error);
-    throw ApplicationFailure.nonRetryable(debug_message, code);
+    const failure = failureOf(error);
+    throw ApplicationFailure.nonRetryable(engineMessage(failure), failure.code);
   }
 }
 

@@ -1,23 +1,28 @@
-/** What the open turn waits for: results of the client's tools, which the thread takes, and other pauses, which it shows. */
-import type { ChildAwaitNotice, ToolResultsAnswer } from '../../contract/awaits.js';
-import type { PendingToolUse, SubmitCommand, ToolUseResult } from '../../contract/thread-commands.js';
+/** What the open turn waits for: results of the client's tools, and questions and approvals. */
+import { patched } from '@temporalio/workflow';
+import type { ChildAwaitChange, ChildAwaitNotice, ToolResultsAnswer } from '../../contract/awaits.js';
+import type { OpenPause, PendingToolUse, SubmitCommand, ToolUseResult } from '../../contract/thread-commands.js';
 import { malformedResults } from '../../contract/thread-commands.js';
 import { toolUseId } from '../../contract/thread-ids.js';
 import { isNotice } from '../child-awaits.js';
-import { setStatus } from './change-thread.js';
+import { THREAD_PAUSES } from '../patches.js';
+import { confirmAnswer } from './answer-pauses.js';
+import { showWaiting } from './show-waiting.js';
 import type { Thread } from './thread-state.js';
 
 export function noteAwaits(thread: Thread, notice: ChildAwaitNotice): void {
   // Anyone can send a signal; and one can come after the turn's end.
   if (thread.turn === undefined || !isNotice(notice) || notice.via !== thread.turn.run_id) return;
-  for (const { link, await_id, kind, state, calls } of notice.changes) {
+  for (const change of notice.changes) {
+    const { link, await_id, kind, state, calls } = change;
     const { run_id } = link;
     const isOther = (open: { run_id: string; await_id: string }) =>
       open.run_id !== run_id || open.await_id !== await_id;
     thread.pending = thread.pending.filter(isOther);
     thread.pauses = thread.pauses.filter(isOther);
+    if (state !== 'open') confirmAnswer(thread, change);
     if (state !== 'open') continue;
-    if (kind !== 'external_tools' || !Array.isArray(calls)) thread.pauses.push({ run_id, await_id, kind });
+    if (kind !== 'external_tools' || !Array.isArray(calls)) thread.pauses.push(pauseOf(thread, change));
     else
       for (const { tool_call_id } of calls) {
         const tool_use_id = toolUseId(thread.thread_id, run_id, tool_call_id);
@@ -27,8 +32,17 @@ export function noteAwaits(thread: Thread, notice: ChildAwaitNotice): void {
   showWaiting(thread);
 }
 
-function showWaiting(thread: Thread): void {
-  setStatus(thread, thread.pending.length > 0 ? 'client_tool_turn' : 'roboto_turn');
+function pauseOf(thread: Thread, { link, await_id, kind, asks, rules }: ChildAwaitChange): OpenPause {
+  const { run_id } = link;
+  const { tool_call_id, digest } = asks ?? {};
+  const pause = { run_id, await_id, kind };
+  if (kind === 'external_tools' || tool_call_id === undefined || !patched(THREAD_PAUSES)) return pause;
+  const tool_use_id = toolUseId(thread.thread_id, run_id, tool_call_id);
+  return {
+    ...pause,
+    asked: { tool_use_id, ...(digest === undefined ? {} : { digest }) },
+    ...(rules === undefined ? {} : { rules }),
+  };
 }
 
 /** Why the results cannot be taken; undefined when they can. */

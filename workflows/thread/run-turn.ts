@@ -14,12 +14,14 @@ import {
 } from '@temporalio/workflow';
 import type { CollectedTurn, OpenedThread, ThreadActivities } from '../../contract/activities.js';
 import { CANCEL, MEMO, RUN_WORKFLOW } from '../../contract/names.js';
+import { inherited } from '../../contract/principal.js';
 import type { RunOutcome, RunOutput, RunRequest } from '../../contract/run.js';
 import { beginTurnMessages, endTurn } from '../../contract/thread-projection.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
 import { takeNews } from '../../contract/tool-state.js';
 import { failure } from '../run-failure.js';
 import { summary } from '../run-page.js';
+import { keepUnheard } from './answer-pauses.js';
 import { addMessage, compactionOf, compactThread, goalsChanged, setStatus } from './change-thread.js';
 import type { Thread, Turn } from './thread-state.js';
 
@@ -37,6 +39,7 @@ export async function runTurn(thread: Thread, opened: OpenedThread, turn: Turn):
   const { compacted } = collected;
   if (compacted !== undefined) compactThread(thread, compactionOf(thread, turn, compacted));
   const failedGoals = concludeGoals(thread, turn, collected.goals);
+  keepUnheard(thread, turn);
   // A message that waits begins the next turn at once: nobody is told in between that it is theirs.
   if (thread.queue.length > 0) return;
   setStatus(thread, outcome.status === 'success' && failedGoals ? 'goals_failed' : 'user_turn');
@@ -79,15 +82,14 @@ async function answer(thread: Thread, opened: OpenedThread, turn: Turn): Promise
 }
 
 function requestOf(thread: Thread, opened: OpenedThread, turn: Turn): RunRequest {
-  const { agent_id, org_id, created_by, model_profile, signal_live, system_prompt } = opened.request;
+  const { agent_id, model_profile, signal_live, system_prompt } = opened.request;
   const { analysis_scope, client_context } = turn;
   return {
     agent_id,
     input: turn.input,
     thread_id: thread.thread_id,
     ...(model_profile == null ? {} : { model_profile }),
-    ...(org_id === undefined ? {} : { org_id }),
-    ...(created_by === undefined ? {} : { created_by }),
+    ...inherited(opened.request),
     ...(signal_live === undefined ? {} : { signal_live }),
     ...(turn.client_tools.length === 0 ? {} : { client_tools: turn.client_tools }),
     ...(turn.goals.length === 0 ? {} : { goals: turn.goals }),
@@ -105,6 +107,7 @@ function requestOf(thread: Thread, opened: OpenedThread, turn: Turn): RunRequest
 async function collect(thread: Thread, turn: Turn, outcome: RunOutcome): Promise<CollectedTurn> {
   const { collectTurn } = proxyActivities<ThreadActivities>({
     startToCloseTimeout: 60_000,
+    heartbeatTimeout: 10_000,
     retry: { maximumAttempts: 5 },
     summary: summary(`messages of turn ${turn.number}`),
   });

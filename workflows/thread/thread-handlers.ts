@@ -1,65 +1,91 @@
 /** Updates, signals and queries of a thread. Registered before anything else; what they answer is already so. */
 import {
-  ApplicationFailure,
   currentUpdateInfo,
   defineQuery,
   defineSignal,
   defineUpdate,
   getExternalWorkflowHandle,
+  patched,
   setHandler,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { ChildAwaitNotice } from '../../contract/awaits.js';
-import type { ErrorCode } from '../../contract/errors.js';
 import {
   ACKNOWLEDGE,
   CANCEL_TURN,
   CHILD_AWAIT,
+  DECIDE_APPROVAL,
   DELETE_THREAD,
   PIN_THREAD,
   READ_CONTEXT,
+  READ_QUEUE,
   READ_SETTINGS,
   READ_THREAD,
   RENAME_THREAD,
   SEND_MESSAGE,
+  SEND_MESSAGES,
   SUBMIT_TOOL_RESULTS,
 } from '../../contract/names.js';
 import { makePage } from '../../contract/pages.js';
 import type { Page, PageRequest } from '../../contract/pages.js';
 import type { Acknowledgement } from '../../contract/request-mark.js';
-import type { Cancellation } from '../../contract/run.js';
-import { malformedSend } from '../../contract/thread-commands.js';
+import { CHARACTER_LIMITS, oversized, SEND_BATCH_MESSAGES } from '../../contract/sizes.js';
 import type {
   CancelTurnAnswer,
+  DecideCommand,
   PinCommand,
   SendAnswer,
+  SendBatch,
+  SendBatchAnswer,
   SendCommand,
   SubmitCommand,
   ThreadPage,
   ThreadSettings,
 } from '../../contract/thread-commands.js';
-import { beginTurn, setTitle } from './change-thread.js';
+import { BOUNDED_TEXTS } from '../patches.js';
+import { checkDecision, decide } from './answer-pauses.js';
+import { setTitle } from './change-thread.js';
 import { noteAwaits, refusedResults, takeResults } from './pending-tools.js';
-import { headerOf, settingsOf } from './thread-header.js';
+import { refusal, refuseDeleted, refuseOversized } from './refuse-command.js';
+import { cancelTurn } from './show-waiting.js';
+import { checkSend, sendOfBatch, sendOnce } from './take-messages.js';
+import { isTaken, note, once, unlessTaken } from './taken-commands.js';
+import { headerOf, queuedMessage, settingsOf } from './thread-header.js';
 import type { Thread } from './thread-state.js';
-import { acknowledge, answerBefore, noteUnseen } from './unseen-requests.js';
-
-const MOST_TITLE_CHARACTERS = 200;
+import { acknowledge } from './unseen-requests.js';
 
 export function registerThreadHandlers(thread: Thread): void {
   const { thread_id } = thread;
   setHandler(
     defineUpdate<SendAnswer, [SendCommand]>(SEND_MESSAGE),
-    (command) => once(thread, () => sendOnce(thread, command)) as SendAnswer,
+    (command) => once(thread, currentUpdateInfo()?.id, () => sendOnce(thread, command)),
     {
-      validator: (command) => unlessTaken(thread, () => checkSend(thread, command)),
+      validator: (command) =>
+        unlessTaken(thread, () => {
+          checkSend(thread, command);
+          refuseOversized(thread, command);
+        }),
       description: 'Say something: {"message": {"role": "user", "content": [{"content_type": "text", "text": "…"}]}}',
+    },
+  );
+  setHandler(
+    defineUpdate<SendBatchAnswer, [SendBatch]>(SEND_MESSAGES),
+    ({ commands }) => commands.map((command) => sendOfBatch(thread, command)),
+    {
+      validator(batch) {
+        refuseDeleted(thread);
+        const commands: unknown = (batch as { commands?: unknown } | null | undefined)?.commands;
+        if (!Array.isArray(commands) || commands.length === 0 || commands.length > SEND_BATCH_MESSAGES)
+          throw refusal('invalid_request', `commands: must be a list of 1 to ${SEND_BATCH_MESSAGES} messages`);
+      },
+      description: 'Say several things, one after another: {"commands": [{"key": "…", "message": {…}}]}',
     },
   );
   setHandler(
     defineUpdate<{ thread_id: string }, [SubmitCommand]>(SUBMIT_TOOL_RESULTS),
     async (command) => {
       const isRepeated = isTaken(thread);
-      if (!isRepeated) note(thread, null);
+      if (!isRepeated) note(thread, currentUpdateInfo()?.id, null);
       if (!isRepeated) await submit(thread, command);
       return { thread_id };
     },
@@ -67,10 +93,29 @@ export function registerThreadHandlers(thread: Thread): void {
       validator: (command) =>
         unlessTaken(thread, () => {
           refuseDeleted(thread);
+          refuseOversized(thread, command);
           const why = refusedResults(thread, command);
           if (why !== undefined) throw refusal('invalid_request', `thread ${thread_id} refused the results: ${why}`);
         }),
       description: 'Results of your tools: {"tool_results": [{"tool_use_id": "…", "status": "success", "output": …}]}',
+    },
+  );
+  setHandler(
+    defineUpdate<{ thread_id: string }, [DecideCommand]>(DECIDE_APPROVAL),
+    async (command) => {
+      const isRepeated = isTaken(thread);
+      if (!isRepeated) note(thread, currentUpdateInfo()?.id, null);
+      if (!isRepeated) await decide(thread, command);
+      return { thread_id };
+    },
+    {
+      validator: (command) =>
+        unlessTaken(thread, () => {
+          refuseDeleted(thread);
+          refuseOversized(thread, command);
+          checkDecision(thread, command);
+        }),
+      description: 'Approve or deny a call: {"tool_use_id": "…", "decision": "approve", "digest": "…"}',
     },
   );
   setHandler(
@@ -91,8 +136,8 @@ export function registerThreadHandlers(thread: Thread): void {
       validator(command) {
         refuseDeleted(thread);
         const title: unknown = (command as { title?: unknown } | undefined)?.title;
-        if (typeof title !== 'string' || title.trim() === '' || title.length > MOST_TITLE_CHARACTERS)
-          throw refusal('invalid_request', `title: must be a text of 1 to ${MOST_TITLE_CHARACTERS} characters`);
+        if (typeof title !== 'string' || title.trim() === '' || title.length > CHARACTER_LIMITS.title)
+          throw refusal('invalid_request', `title: must be a text of 1 to ${CHARACTER_LIMITS.title} characters`);
       },
       description: 'Give the thread another title: {"title": "…"}',
     },
@@ -117,6 +162,7 @@ export function registerThreadHandlers(thread: Thread): void {
     {
       validator(command) {
         refuseDeleted(thread);
+        refuseOversized(thread, command);
         const { by, pinned } = (command ?? {}) as Partial<PinCommand>;
         if (typeof by !== 'string' || typeof pinned !== 'boolean')
           throw refusal('invalid_request', 'a pin is {"by": "…", "pinned": true or false}');
@@ -127,7 +173,10 @@ export function registerThreadHandlers(thread: Thread): void {
   setHandler(defineSignal<[Acknowledgement]>(ACKNOWLEDGE), (seen) => acknowledge(thread, seen), {
     description: 'From a reader: what it sent itself is seen, and the same words are a new message',
   });
-  setHandler(defineSignal<[ChildAwaitNotice]>(CHILD_AWAIT), (notice) => noteAwaits(thread, notice), {
+  const takeNotice = (notice: ChildAwaitNotice) => {
+    if (oversized(notice) === undefined || !patched(BOUNDED_TEXTS)) noteAwaits(thread, notice);
+  };
+  setHandler(defineSignal<[ChildAwaitNotice]>(CHILD_AWAIT), takeNotice, {
     description: 'From the run of a turn: it pauses for someone, or goes on',
   });
   setHandler(
@@ -138,9 +187,20 @@ export function registerThreadHandlers(thread: Thread): void {
         (index) => JSON.stringify(thread.messages[index]),
         request ?? { from: 0 },
       ),
+      as_of: workflowInfo().historyLength,
       header: headerOf(thread),
     }),
     { description: 'The thread, and its messages from an index on, in pages: {"from": 0}' },
+  );
+  setHandler(
+    defineQuery<Page, [request?: PageRequest]>(READ_QUEUE),
+    (request) =>
+      makePage(
+        thread.deleted ? 0 : thread.queue.length,
+        (index) => JSON.stringify(queuedMessage(thread, index)),
+        request ?? { from: 0 },
+      ),
+    { description: 'The messages that wait for their turn, in pages' },
   );
   setHandler(
     defineQuery<Page, [request?: PageRequest]>(READ_CONTEXT),
@@ -155,51 +215,6 @@ export function registerThreadHandlers(thread: Thread): void {
   });
 }
 
-/** The first reason stands. The run of the turn, if there is one. */
-export function cancelTurn(thread: Thread, cancellation: Cancellation): string | undefined {
-  if (thread.turn === undefined) return undefined;
-  thread.turn.cancellation ??= cancellation;
-  return thread.turn.run_id;
-}
-
-function sendOnce(thread: Thread, command: SendCommand): SendAnswer {
-  const { mark } = command;
-  const before = answerBefore(thread, mark);
-  if (before !== undefined) return before;
-  const answer = { ...send(thread, command), ...(mark === undefined ? {} : { digest: mark.digest }) };
-  noteUnseen(thread, mark, answer);
-  return answer;
-}
-
-function send(thread: Thread, command: SendCommand): SendAnswer {
-  const { thread_id } = thread;
-  const { message, client_tools, goals, client_context, analysis_scope, on_busy, mark } = command;
-  const said = {
-    message,
-    ...(client_tools === undefined ? {} : { client_tools }),
-    ...(client_context === undefined ? {} : { client_context }),
-    ...(analysis_scope === undefined ? {} : { analysis_scope }),
-    ...(mark === undefined ? {} : { mark }),
-    ...(goals === undefined ? {} : { goals: goals.map((goal) => ({ ...goal, goal_data: goal.goal_data ?? {} })) }),
-  };
-  if (isBusy(thread)) {
-    if (on_busy === 'interrupt') {
-      cancelTurn(thread, { reason: 'user_requested', note: 'interrupted by the next message' });
-      thread.queue.unshift(said);
-      return { thread_id, state: 'queued', ahead: 0 };
-    }
-    thread.queue.push(said);
-    return { thread_id, state: 'queued', ahead: thread.queue.length - 1 };
-  }
-  const { run_id, message_sequence_num } = beginTurn(thread, said);
-  return { thread_id, state: 'started', message_sequence_num, run_id };
-}
-
-/** Before its request was validated a thread has no agent to ask. */
-function isBusy(thread: Thread): boolean {
-  return thread.turn !== undefined || thread.queue.length > 0 || thread.opened === undefined;
-}
-
 async function submit(thread: Thread, command: SubmitCommand): Promise<void> {
   if (Array.isArray(command.client_tools)) thread.client_tools = command.client_tools;
   for (const { run_id, answer } of takeResults(thread, command)) {
@@ -210,46 +225,4 @@ async function submit(thread: Thread, command: SubmitCommand): Promise<void> {
       throw refusal('run_ended', `run ${run_id} ended before it could be given the results: ${why}`);
     }
   }
-}
-
-function checkSend(thread: Thread, command: unknown): void {
-  refuseDeleted(thread);
-  const why = malformedSend(command);
-  if (why !== undefined) throw refusal('invalid_request', `thread ${thread.thread_id} refused the message: ${why}`);
-  const { on_busy = 'reject', mark } = command as SendCommand;
-  if (on_busy !== 'reject' || !isBusy(thread) || answerBefore(thread, mark) !== undefined) return;
-  const doing = thread.turn === undefined ? 'is about to answer' : `is at ${thread.turn.run_id} (${thread.status})`;
-  throw refusal('thread_busy', `thread ${thread.thread_id} ${doing}, so it takes no message now`);
-}
-
-function refuseDeleted(thread: Thread): void {
-  if (thread.deleted) throw refusal('unknown_thread', `thread ${thread.thread_id} was deleted`);
-}
-
-function refusal(code: ErrorCode, message: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(message, code);
-}
-
-/** The same update, sent again after continue-as-new, is not a second message. */
-function once(thread: Thread, effect: () => SendAnswer): SendAnswer | null {
-  const id = currentUpdateInfo()?.id;
-  const known = thread.taken.find(([taken]) => taken === id);
-  if (known !== undefined) return known[1];
-  const answer = effect();
-  note(thread, answer);
-  return answer;
-}
-
-function note(thread: Thread, answer: SendAnswer | null): void {
-  const id = currentUpdateInfo()?.id;
-  if (id !== undefined) thread.taken.push([id, answer]);
-}
-
-function isTaken(thread: Thread): boolean {
-  const id = currentUpdateInfo()?.id;
-  return thread.taken.some(([taken]) => taken === id);
-}
-
-function unlessTaken(thread: Thread, check: () => void): void {
-  if (!isTaken(thread)) check();
 }

@@ -1,6 +1,7 @@
 /** What a client is told of a thread, beside its messages. */
 import type { ThreadHeader, ThreadSettings } from '../../contract/thread-commands.js';
-import type { AgentThreadGoalRecord } from '../../contract/thread-records.js';
+import type { AgentMessage, AgentThreadGoalRecord } from '../../contract/thread-records.js';
+import { visibilityOf } from '../../contract/thread-visibility.js';
 import type { Goal, Thread } from './thread-state.js';
 
 export function headerOf(thread: Thread): ThreadHeader {
@@ -16,8 +17,8 @@ export function headerOf(thread: Thread): ThreadHeader {
       created_from_agent_id: request.created_from_agent_id ?? null,
       forked_from_thread_id: forked?.thread_id ?? null,
       forked_from_message_sequence_num: forked?.message_sequence_num ?? null,
-      visibility: request.visibility ?? (request.created_from_agent_id === undefined ? 'private' : 'org'),
-      model_profile: request.model_profile ?? null,
+      visibility: visibilityOf(request),
+      model_profile: request.model_profile ?? thread.opened?.model_profile ?? null,
     },
     agent_id: request.agent_id ?? '',
     ready: thread.opened !== undefined,
@@ -52,4 +53,10 @@ export function settingsOf({ deleted, opened, analysis_scope, compaction }: Thre
 function shown(goal: Goal): AgentThreadGoalRecord {
   const { goal_type, goal_data, status, message_sequence_num, created, concluded_at } = goal;
   return { goal_type, goal_data, status, message_sequence_num, created, concluded_at };
+}
+
+/** A message that waits for its turn. */
+export function queuedMessage({ created, queue }: Thread, index: number): AgentMessage {
+  const { message, at = created } = queue[index] ?? { message: { role: 'user', content: [] } };
+  return { ...message, status: 'not_started', created: at };
 }

@@ -15,6 +15,8 @@ import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../
 import type { GoalInput, MessageInput, ThreadRequest } from '../../contract/thread-request.js';
 import type { StateCells } from '../../contract/tool-state.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
+import { REVISION } from '../patches.js';
+import type { ThreadPageView } from './thread-page.js';
 import { unseenStart } from './unseen-requests.js';
 
 /** A message that waits for its turn. */
@@ -25,6 +27,8 @@ export interface Said {
   mark?: RequestMark;
   client_context?: Record<string, unknown>;
   analysis_scope?: Record<string, unknown>;
+  /** When it came. Since 0.7. */
+  at?: string;
 }
 
 /** The turn that is going on. Its user message is in the record; what its run says comes when the run is over. */
@@ -44,6 +48,8 @@ export interface Turn {
   /** Its run was asked for: from then on the thread cannot continue as new. */
   started: boolean;
   cancellation?: Cancellation;
+  /** Answers to its questions, until its runs have said that they heard them. */
+  answering?: { run_id: string; await_id: string; said: Said }[];
 }
 
 export interface Goal extends AgentThreadGoalRecord {
@@ -85,6 +91,8 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   readonly raw: Partial<ThreadRequest>;
   context: ThreadContext;
   turn: Turn | undefined;
+  /** What a person sees of it in the Temporal UI, once there is something to see. */
+  page?: ThreadPageView;
   /** A model is writing the title. */
   titling: boolean;
   pending: PendingToolUse[];
@@ -94,7 +102,8 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   pins: Record<string, string>;
 }
 
-const TAKEN_KEPT = 200;
+/** Ids of commands that may still be sent again. */
+export const TAKEN_KEPT = 1_000;
 
 export function beginThread(raw: unknown): Thread {
   const given = (typeof raw === 'object' && raw !== null ? raw : {}) as Partial<ThreadRequest>;
@@ -120,7 +129,12 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
   const kept = forked_from === undefined ? {} : { forked_from: { thread_id, message_sequence_num, messages: [] } };
   return {
     version: 1,
-    opened: { ...opened, request: { ...request, messages: [], ...kept } },
+    opened: {
+      ...opened,
+      request: { ...request, messages: [], ...kept },
+      // What comes next has a history of its own.
+      ...(opened.revision === undefined ? {} : { revision: REVISION }),
+    },
     created: thread.created,
     messages: thread.messages,
     goals: thread.goals,

@@ -19,7 +19,7 @@ export function noteUnseen(thread: Thread, mark: RequestMark | undefined, answer
   const others = thread.unseen.filter(
     (unseen) => unseen.by !== by || (unseen.answer !== undefined && unseen.digest !== digest),
   );
-  const shown = answer.state === 'started' ? { counter: thread.counter } : {};
+  const shown = answer.state === 'queued' ? {} : { counter: thread.counter };
   thread.unseen = [...others, { by, digest, at: mark.at ?? Date.now(), answer, ...shown }].slice(-MOST_UNSEEN);
 }
 
