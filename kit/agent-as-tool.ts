@@ -1,16 +1,16 @@
 /** An agent as a tool of another: calling it starts a child run, and its answer is the result. */
 import type { z } from 'zod';
 import type { Agent } from './define-agent.js';
-import type { FinalizerInput, Tool, ToolOptions, ToolReturn } from './define-tool.js';
+import type { FinalizerInput, RunContext, Tool, ToolOptions, ToolReturn } from './define-tool.js';
 
 export interface AgentToolOptions<Input extends z.ZodType> extends Pick<
   ToolOptions<Input>,
-  'tool_id' | 'input' | 'approval' | 'concurrency_key'
+  'tool_id' | 'display_name' | 'input' | 'strict' | 'approval' | 'concurrency_key'
 > {
   /** The agent's own description if absent. */
   description?: string;
   /** The child's input: a template with `{{name}}` for arguments, or a function of them. */
-  prompt: string | ((input: z.output<Input>) => string | Promise<string>);
+  prompt: string | ((input: z.output<Input>, context: RunContext) => string | Promise<string>);
   /** Makes the result out of the child's run; its answer if absent. */
   finalizer?: (
     context: Omit<FinalizerInput, 'input'> & { readonly input: z.output<Input> },
@@ -30,7 +30,10 @@ export function agentAsTool<Input extends z.ZodType>(agent: Agent, options: Agen
     } as unknown as Tool['options'],
     child: {
       agent,
-      prompt: typeof prompt === 'string' ? (input) => fill(prompt, input) : (prompt as (input: unknown) => string),
+      prompt:
+        typeof prompt === 'string'
+          ? (input) => fill(prompt, input)
+          : (prompt as (input: unknown, context: RunContext) => string),
       ...(finalizer === undefined ? {} : { finalizer: finalizer as (context: FinalizerInput) => ToolReturn }),
     },
   };

@@ -1,7 +1,9 @@
 /** The application's configuration: what `perdure.config.ts` exports as its default. */
 import type { z } from 'zod';
 import type { Price } from '../contract/agent-spec.js';
+import type { KeySource } from '../contract/encryption-keys.js';
 import type { ModelProvider } from '../contract/model-provider.js';
+import type { StreamProfileInput } from '../contract/profiles.js';
 import type { Agent } from './define-agent.js';
 
 export interface ModelProfile {
@@ -34,6 +36,11 @@ export interface RuntimeOptions {
   model_timeout?: number | string;
   /** Attempts at a model call; 4 by default. */
   model_max_attempts?: number;
+  /**
+   * How long a vendor that cannot be reached, or takes no more requests (HTTP 429 and 503), is asked again before that
+   * counts as a failed attempt; 2 minutes by default, 0 not at all. A profile with a `fallback` does not wait.
+   */
+  model_retry_for?: number | string;
   /** A worker that is silent for so long is taken for dead; 10 s by default. */
   heartbeat_timeout?: number | string;
   /** How long canceled work may take to stop; 5 s by default. */
@@ -43,8 +50,13 @@ export interface RuntimeOptions {
   /** A run that waits for people for so long continues as new, and goes on with new code; 10 minutes by default. */
   long_pause?: number | string;
   /**
-   * `memory`: readers are in the worker's process (or poll the log). `temporal`: deltas also go as batched signals
-   * into the run, so that readers anywhere see them live.
+   * Redis 7, which carries live text and cancels between processes: `redis://user:password@host:6379`. The command's
+   * `--redis-url` and `PERDURE_REDIS_URL` win over it.
+   */
+  redis_url?: string;
+  /**
+   * `temporal`: live text also goes as batched signals into the run, where readers in other processes find it by polling.
+   * It costs history. By default it goes by Redis, or stays in the worker's process (`memory`).
    */
   live?: 'memory' | 'temporal';
   /** Worker's memory of conversations, in runs; 0 switches it off, and each model call reads its run by query. */
@@ -68,6 +80,14 @@ export interface ThreadOptions {
   title?: 'first_message' | { profile: string };
 }
 
+export interface EncryptionOptions {
+  /**
+   * The first key encrypts, all decrypt: a list, or a function that gives one, as from a KMS. `PERDURE_ENCRYPTION_KEYS`
+   * wins over it.
+   */
+  keys: KeySource;
+}
+
 export interface ConfigOptions {
   agents: Agent[];
   models: Record<string, ModelProfile>;
@@ -75,6 +95,10 @@ export interface ConfigOptions {
   /** By the type's name, in [a-z0-9_]. */
   goals?: Record<string, GoalType>;
   threads?: ThreadOptions;
+  /** Payloads, large ones and artefacts are encrypted; plain if absent. */
+  encryption?: EncryptionOptions;
+  /** Stream profiles of one's own, beside those that ship: credentials, requests and clients name them. */
+  profiles?: Record<string, StreamProfileInput>;
 }
 
 export interface Config {

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import type { FoundSpec } from '../contract/activities.js';
-import type { ToolOptions } from './define-tool.js';
+import type { RunContext, ToolOptions } from './define-tool.js';
 
 /** What a run is pinned to of a tool that was found; `source_name` is what the toolset itself calls it. */
 export interface PinnedTool extends FoundSpec {
@@ -14,13 +14,15 @@ export interface PinnedTool extends FoundSpec {
 /** A tool as it was found. */
 export interface FoundTool extends PinnedTool {
   description: string;
+  /** For people. */
+  display_name?: string;
   /** A person must approve every call. */
   approval?: 'always';
 }
 
 /** A toolset on one worker. */
 export interface OpenToolset {
-  discover(signal: AbortSignal): Promise<FoundTool[]>;
+  discover(signal: AbortSignal, context: RunContext): Promise<FoundTool[]>;
   /** Checks the arguments and makes the call: of a tool as it was pinned, whatever the toolset has by now. */
   bind(tool: PinnedTool): Pick<ToolOptions<z.ZodType>, 'input' | 'run'>;
   /** Of the worker: nothing of it may be left. */

@@ -5,10 +5,14 @@
 import { PolicySpec } from '../contract/agent-spec.js';
 import type { RuntimeSpec } from '../contract/agent-spec.js';
 import { parseDuration } from '../contract/durations.js';
+import type { KeySource } from '../contract/encryption-keys.js';
 import { PerdureError } from '../contract/errors.js';
-import { AGENT_ID_PATTERN, TOOL_ID_PATTERN, TOOLSET_ID_PATTERN } from '../contract/ids.js';
+import { AGENT_ID_PATTERN, isClientToolId, TOOL_ID_PATTERN, TOOLSET_ID_PATTERN } from '../contract/ids.js';
 import { RunLimits } from '../contract/limits.js';
+import { ASK_CLARIFICATION_TOOL } from '../contract/names.js';
+import { checkProfiles } from '../contract/own-profiles.js';
 import type { Policy } from '../contract/policy.js';
+import type { OwnProfiles } from '../contract/profiles.js';
 import { DEFAULT_MAX_OUTPUT_TOKENS } from '../contract/reservation.js';
 import type { ToolSpec } from '../contract/tools.js';
 import type { Agent, AgentOptions } from './define-agent.js';
@@ -44,9 +48,13 @@ export interface Registry {
   models: ReadonlyMap<string, ModelProfile>;
   runtime: RuntimeSpec;
   context_cache_runs: number;
+  redis_url: string | undefined;
+  encryption_keys: KeySource | undefined;
   goals: ReadonlyMap<string, RegisteredGoal>;
   /** Undefined: a thread's title is its first message. */
   thread_title_profile: string | undefined;
+  /** Stream profiles of the application's own. */
+  profiles: OwnProfiles;
 }
 
 /** Of ids that a worker or a caller gives out by itself. */
@@ -98,7 +106,9 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
     for (const issue of limits.error?.issues ?? []) note([`${field}.limits`, ...issue.path].join('.'), issue.message);
     const policy = PolicySpec.safeParse(agent.options.policy ?? {});
     for (const issue of policy.error?.issues ?? []) note([`${field}.policy`, ...issue.path].join('.'), issue.message);
-    const { await_expires_in } = agent.options;
+    const { await_expires_in, tool_choice } = agent.options;
+    if (tool_choice !== undefined && !isChoice(agent.options, tool_choice))
+      note(`${field}.tool_choice`, `"${tool_choice}" is not auto, required, none or the id of one of its tools`);
     const specs: ToolSpec[] = [];
     const found: Toolset[] = [];
     agents.set(agent_id, {
@@ -139,16 +149,33 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
       `"${thread_title_profile}" is no model profile; there are: ${[...models.keys()].join(', ')}`,
     );
   const goals = registerGoals(options.goals ?? {}, note);
+  const profiles = checkProfiles(options.profiles ?? {}, note);
   const runtime = runtimeSpec(options.runtime ?? {}, note);
   const context_cache_runs = options.runtime?.context_cache_runs ?? 200;
   if (!isCount(context_cache_runs, 0)) note('runtime.context_cache_runs', `${context_cache_runs} is no number of runs`);
+  const encryption_keys = options.encryption?.keys;
+  if (options.encryption !== undefined && typeof encryption_keys !== 'function' && !Array.isArray(encryption_keys))
+    note('encryption.keys', 'is no list of keys, and no function that gives one');
   if (problems.length > 0) {
     throw new PerdureError(
       'invalid_config',
       `${problems.length} mistake(s) in the configuration:\n  ${problems.join('\n  ')}\n`,
     );
   }
-  return { agents, tools, toolsets, models, runtime, context_cache_runs, goals, thread_title_profile };
+  const { redis_url } = options.runtime ?? {};
+  return {
+    agents,
+    tools,
+    toolsets,
+    models,
+    runtime,
+    context_cache_runs,
+    redis_url,
+    encryption_keys,
+    goals,
+    thread_title_profile,
+    profiles,
+  };
 }
 
 /** Those that are listed, and those that they use as tools: these need no entry of their own. */
@@ -164,6 +191,15 @@ function allAgents(listed: readonly Agent[]): { agent: Agent; field: string }[] 
     });
   }
   return found;
+}
+
+/** Tools of toolsets and of callers are not known yet: their ids are taken by how they begin. */
+function isChoice({ tools = [], clarifications }: AgentOptions, choice: string): boolean {
+  if (choice === 'auto' || choice === 'required' || choice === 'none' || isClientToolId(choice)) return true;
+  if (choice === ASK_CLARIFICATION_TOOL) return clarifications === true;
+  return tools.some((tool) =>
+    tool?.kind === 'toolset' ? tool.options.toolset_id === toolsetIdOf(choice) : tool?.options.tool_id === choice,
+  );
 }
 
 function registerTool(tools: Map<string, RegisteredTool>, tool: Tool, field: string, note: Note): RegisteredTool {
@@ -195,7 +231,7 @@ function registerToolset(toolsets: Map<string, Toolset>, toolset: Toolset, field
 }
 
 function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {
-  const { model_max_attempts = 4, continue_as_new_after_events, goal_reprompts } = options;
+  const { model_max_attempts = 4, model_retry_for, continue_as_new_after_events, goal_reprompts } = options;
   if (goal_reprompts !== undefined && !isCount(goal_reprompts, 0)) {
     note('runtime.goal_reprompts', `${goal_reprompts} is no number of times`);
   }
@@ -210,6 +246,9 @@ function runtimeSpec(options: RuntimeOptions, note: Note): RuntimeSpec {
   return {
     model_timeout_ms: duration(options.model_timeout, 600_000, 'runtime.model_timeout', note),
     model_max_attempts,
+    ...(model_retry_for === undefined
+      ? {}
+      : { model_retry_ms: model_retry_for === 0 ? 0 : duration(model_retry_for, 1, 'runtime.model_retry_for', note) }),
     heartbeat_timeout_ms: duration(options.heartbeat_timeout, 10_000, 'runtime.heartbeat_timeout', note),
     cancel_grace_ms: duration(options.cancel_grace, 5_000, 'runtime.cancel_grace', note),
     ...(continue_as_new_after_events === undefined ? {} : { continue_as_new_after_events }),

@@ -1,16 +1,25 @@
 /** How a tool says what went wrong. Any other thrown error is `internal`, and retried where the tool is idempotent. */
-import type { ToolFailureKind } from '../contract/tools.js';
+import type { ToolFailure, ToolFailureKind } from '../contract/tools.js';
+
+export interface ToolErrorOptions {
+  retryable?: boolean;
+  cause?: unknown;
+  issues?: ToolFailure['issues'];
+}
 
 export class ToolError extends Error {
   override readonly name = 'ToolError';
   readonly kind: ToolFailureKind;
   /** Try again (idempotent tools only). */
   readonly retryable: boolean;
+  /** What is wrong with the arguments, one by one. */
+  readonly issues: ToolFailure['issues'];
 
-  constructor(kind: ToolFailureKind, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+  constructor(kind: ToolFailureKind, message: string, options: ToolErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.retryable = options.retryable ?? (kind === 'rate_limited' || kind === 'timeout');
+    this.issues = options.issues ?? [];
   }
 }
 

@@ -17,8 +17,9 @@ export function toolSpec(tool: Tool, field: string, note: Note): ToolSpec {
   return {
     tool_id: options.tool_id,
     description: options.description,
+    ...(options.display_name === undefined ? {} : { display_name: options.display_name }),
     parameters: parametersOf(options.input, field, note),
-    strict: true,
+    strict: options.strict ?? true,
     timeout_ms: duration(options.timeout, 60_000, `${field}.timeout`, note),
     idempotent,
     max_attempts: idempotent ? max_attempts : 1,
@@ -44,7 +45,7 @@ function readsOf(cells: readonly StateCell[], field: string, note: Note): StateC
 
 function parametersOf(input: z.ZodType, field: string, note: Note): JSONSchema7 {
   try {
-    const schema = z.toJSONSchema(input, { target: 'draft-7', io: 'input' }) as JSONSchema7;
+    const schema = z.toJSONSchema(input, { target: 'draft-7', io: 'input', override: close }) as JSONSchema7;
     if (schema['type'] !== 'object')
       note(`${field}.input`, 'must be a zod object: models call tools with named arguments');
     return schema;
@@ -55,6 +56,12 @@ function parametersOf(input: z.ZodType, field: string, note: Note): JSONSchema7 
     );
     return {};
   }
+}
+
+/** Of what its schema does not name a tool sees nothing: models need not think that they could give it. */
+function close({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }) {
+  const { def } = zodSchema._zod;
+  if (def.type === 'object' && def.catchall === undefined) jsonSchema.additionalProperties = false;
 }
 
 export function duration(value: number | string | undefined, fallback: number, field: string, note: Note): number {

@@ -1,8 +1,9 @@
 /**
  * Folds a vendor's normalised stream into a completion, piece by piece.
  *
- * 1. Each stretch of text or reasoning is a block, numbered from 1, and becomes one message with `meta: { block }`.
- * 2. A message's text is the concatenation of its block's deltas; empty deltas are dropped.
+ * 1. Each stretch of text, reasoning or refusal is a block, numbered from 1, and becomes one message with
+ *    `meta: { block }`.
+ * 2. A message's text, or its refusal, is the concatenation of its block's deltas; empty deltas are dropped.
  * 3. Tool calls come last, in the last message if it is an assistant's, else in one without content: their results
  *    must follow them directly, and reasoning that led to them must come before.
  * 4. Before `finish`, a call is kept only if its arguments are a whole JSON object (no proper prefix of one is).
@@ -11,7 +12,7 @@ import type { ChatInvokeCompletion } from '../contract/completion.js';
 import type { AssistantMessage, BaseMessage, ToolCall } from '../contract/messages.js';
 import type { ModelStreamPart } from '../contract/model-provider.js';
 
-/** Where a delta of text or reasoning belongs. */
+/** Where a delta of text, reasoning or refusal belongs; to readers a refusal is a text. */
 export interface BlockDelta {
   kind: 'text' | 'thinking';
   /** Counts the blocks of the call from 1. */
@@ -35,7 +36,7 @@ interface Block {
   n: number;
   text: string;
   chunks: number;
-  refusal: string;
+  isRefusal: boolean;
   provider_meta?: unknown;
 }
 
@@ -53,29 +54,20 @@ export function createAssembler(): CompletionAssembler {
   let open: { block: Block; part: 'text' | 'reasoning' | 'refusal' } | undefined;
   let finish: Finish | undefined;
 
-  function startBlock(kind: Block['kind']): Block {
-    const block: Block = { kind, n: blocks.length + 1, text: '', chunks: 0, refusal: '' };
+  function startBlock(kind: Block['kind'], isRefusal = false): Block {
+    const block: Block = { kind, n: blocks.length + 1, text: '', chunks: 0, isRefusal };
     blocks.push(block);
     return block;
   }
 
-  function addDelta(part: 'text' | 'reasoning', delta: string): BlockDelta | undefined {
+  function addDelta(part: 'text' | 'reasoning' | 'refusal', delta: string): BlockDelta | undefined {
     if (delta === '') return undefined;
-    const kind = part === 'text' ? 'text' : 'thinking';
-    open = open?.part === part ? open : { block: startBlock(kind), part };
+    const kind = part === 'reasoning' ? 'thinking' : 'text';
+    open = open?.part === part ? open : { block: startBlock(kind, part === 'refusal'), part };
     const { block } = open;
     block.text += delta;
     block.chunks += 1;
     return { kind, n: block.n, opened: block.chunks === 1, index: block.chunks - 1 };
-  }
-
-  /** A refusal belongs to the text before it; one that comes alone has a block of its own, without deltas. */
-  function addRefusal(delta: string): void {
-    if (delta === '') return;
-    const last = blocks.at(-1);
-    open =
-      open?.part === 'refusal' ? open : { block: last?.kind === 'text' ? last : startBlock('text'), part: 'refusal' };
-    open.block.refusal += delta;
   }
 
   /** Closes its stretch. Without one to sign (reasoning that the vendor hides) it makes a message without text. */
@@ -87,7 +79,7 @@ export function createAssembler(): CompletionAssembler {
   }
 
   function signText(providerMeta: unknown): void {
-    const block = blocks.findLast(({ kind }) => kind === 'text');
+    const block = blocks.findLast(({ kind, isRefusal }) => kind === 'text' && !isRefusal);
     if (block !== undefined) block.provider_meta = providerMeta;
   }
 
@@ -109,10 +101,8 @@ export function createAssembler(): CompletionAssembler {
           return delta;
         }
         case 'reasoning':
-          return addDelta(part.type, part.delta);
         case 'refusal':
-          addRefusal(part.delta);
-          return undefined;
+          return addDelta(part.type, part.delta);
         case 'reasoning_meta':
           sign(part.provider_meta);
           return undefined;
@@ -140,11 +130,8 @@ export function createAssembler(): CompletionAssembler {
 
 function toMessage(block: Block): BaseMessage {
   const meta = { block: block.n };
-  if (block.kind === 'text') {
-    const content = block.text === '' ? null : block.text;
-    const refusal = block.refusal === '' ? {} : { refusal: block.refusal };
-    return { role: 'assistant', content, ...refusal, meta, ...metaOf(block) };
-  }
+  if (block.isRefusal) return { role: 'assistant', content: null, refusal: block.text, meta };
+  if (block.kind === 'text') return { role: 'assistant', content: block.text, meta, ...metaOf(block) };
   return { role: 'reasoning', content: block.text, meta, ...metaOf(block) };
 }
 

@@ -35,7 +35,8 @@ export function anthropic(options: AnthropicOptions = {}): ModelProvider {
 async function* call(client: Anthropic, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamPart> {
   const names = createToolNames(request.tools.map((tool) => tool.name));
   const body = buildRequest(request, names);
-  const context = { model: request.model, origin: originOf(client.baseURL) };
+  const secrets = [client.apiKey, client.authToken].filter((secret) => typeof secret === 'string');
+  const context = { model: request.model, origin: originOf(client.baseURL), secrets };
   const stream = await client.messages.create(body, { signal }).catch((error: unknown) => {
     throw classifyError(error, { ...context, phase: 'request' });
   });

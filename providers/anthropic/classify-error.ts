@@ -3,8 +3,8 @@
  * The type that the vendor names comes first: an error in the middle of a stream has no status.
  */
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
-import { ERRORS, PerdureError, type ErrorCode } from '../../contract/errors.js';
-import { causeOf, codeByStatus, isTimeout, lookUp, safeText } from '../describe-error.js';
+import { ERRORS, type ErrorCode, type PerdureError } from '../../contract/errors.js';
+import { causeOf, codeByStatus, isTimeout, lookUp, vendorError } from '../describe-error.js';
 import type { ErrorContext } from '../describe-error.js';
 import { retryAfterMs } from '../retry-after.js';
 
@@ -24,31 +24,27 @@ const BY_TYPE: Readonly<Record<string, ErrorCode>> = {
 const TOO_LONG = /prompt is too long|context (length|window|limit)|exceed.{0,40}context/i;
 
 export function classifyError(error: unknown, context: ErrorContext): PerdureError {
+  const failed = (code: ErrorCode, what: string) =>
+    vendorError(code, what, error, { ...context, provider: 'anthropic' });
   const to = `model ${context.model} at ${context.origin}`;
   if (error instanceof APIConnectionError) {
     const code = error instanceof APIConnectionTimeoutError || isTimeout(error) ? 'model_timeout' : 'model_network';
-    return perdureError(code, `The request to ${to} failed: ${causeOf(error)}`, error);
+    return failed(code, `The request to ${to} failed: ${causeOf(error)}`);
   }
-  if (error instanceof APIError) return classifyReply(error, to);
-  if (context.phase === 'request')
-    return perdureError('internal', `The request to ${to} was not sent: ${causeOf(error)}`, error);
+  if (error instanceof APIError) return classifyReply(error, to, context);
+  if (context.phase === 'request') return failed('internal', `The request to ${to} was not sent: ${causeOf(error)}`);
   const code = isTimeout(error) ? 'model_timeout' : 'model_stream_cut';
-  return perdureError(code, `The stream of ${to} broke off: ${causeOf(error)}`, error);
+  return failed(code, `The stream of ${to} broke off: ${causeOf(error)}`);
 }
 
-function classifyReply(error: APIError, to: string): PerdureError {
-  const { status } = error;
+function classifyReply(error: APIError, to: string, context: ErrorContext): PerdureError {
+  const { status: http_status } = error;
   const code = chooseCode(error);
-  const retryAfter = ERRORS[code].retry ? retryAfterMs(error.headers) : undefined;
+  const retry_after_ms = ERRORS[code].retry ? retryAfterMs(error.headers) : undefined;
   const request = error.requestID ? ` (request ${error.requestID})` : '';
-  const answer = status === undefined ? 'an error in its stream' : `${status}`;
-  const words = safeText(error.apiMessage ?? error.message);
-  return new PerdureError(code, `The ${to} answered ${answer}${request}: ${words}`, {
-    provider: 'anthropic',
-    cause: error,
-    ...(status === undefined ? {} : { http_status: status }),
-    ...(retryAfter === undefined ? {} : { retry_after_ms: retryAfter }),
-  });
+  const answer = http_status === undefined ? 'an error in its stream' : `${http_status}`;
+  const what = `The ${to} answered ${answer}${request}: ${error.apiMessage ?? error.message}`;
+  return vendorError(code, what, error, { ...context, provider: 'anthropic' }, { http_status, retry_after_ms });
 }
 
 function chooseCode(error: APIError): ErrorCode {
@@ -59,8 +55,4 @@ function chooseCode(error: APIError): ErrorCode {
   if (named !== undefined) return named;
   if (status === undefined) return type === 'invalid_request_error' ? 'model_bad_request' : 'model_server_error';
   return codeByStatus(status);
-}
-
-function perdureError(code: ErrorCode, what: string, cause: unknown): PerdureError {
-  return new PerdureError(code, what, { provider: 'anthropic', cause });
 }

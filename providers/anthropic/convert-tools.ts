@@ -3,7 +3,7 @@ import type { ToolDefinition } from '../../contract/completion.js';
 import { PerdureError } from '../../contract/errors.js';
 import type { ModelRequest } from '../../contract/model-provider.js';
 import type { Conversation } from '../conversation.js';
-import { fitsStrictMode, type StrictRules } from '../strict-schema.js';
+import { strictForm, type StrictForm, type StrictRules } from '../strict-schema.js';
 import { inputSchema, readToolChoice } from '../tool-choice.js';
 import type { ToolNames } from '../tool-names.js';
 
@@ -15,20 +15,28 @@ const STRICT: StrictRules = {
     ),
   ),
   formats: new Set('date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' ')),
+  optional: 'kept',
 };
-/** A request with more strict tools is refused. */
-const MAX_STRICT_TOOLS = 20;
+/** A request with more of them in its strict tools is refused. */
+const MOST = { tools: 20, optional: 24, unions: 16 };
 
 /** As with openai: what strict mode would refuse is sent without it, since the arguments are validated anyway. */
 export function convertTools(tools: readonly ToolDefinition[], names: ToolNames): Anthropic.Tool[] {
-  let strict = 0;
+  const taken = { tools: 0, optional: 0, unions: 0 };
+  const take = ({ optional, unions }: StrictForm) => {
+    const next = { tools: taken.tools + 1, optional: taken.optional + optional, unions: taken.unions + unions };
+    if (next.tools > MOST.tools || next.optional > MOST.optional || next.unions > MOST.unions) return false;
+    Object.assign(taken, next);
+    return true;
+  };
   return tools.map((tool) => {
-    const isStrict = tool.strict === true && fitsStrictMode(tool.parameters, STRICT) && ++strict <= MAX_STRICT_TOOLS;
+    const form = tool.strict === true ? strictForm(tool.parameters, STRICT) : undefined;
+    const strict = form !== undefined && take(form) ? form : undefined;
     return {
       name: names.toVendor(tool.name),
       description: tool.description,
-      input_schema: inputSchema(tool) as Anthropic.Tool.InputSchema,
-      ...(isStrict ? { strict: true } : {}),
+      input_schema: (strict?.schema ?? inputSchema(tool)) as Anthropic.Tool.InputSchema,
+      ...(strict === undefined ? {} : { strict: true }),
     };
   });
 }

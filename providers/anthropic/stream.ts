@@ -30,19 +30,21 @@ export async function* readStream(
 ): AsyncGenerator<ModelStreamPart> {
   const seen: Seen = { model, content: false, toolCalls: false, refusal: false };
   const readBlocks = createBlockReader(names);
+  let spoke = false;
   try {
     for await (const raw of events) {
       const event = parseEvent(raw, model);
       note(seen, event);
       for (const part of readBlocks(event)) {
         noteArrival(seen, part);
+        spoke ||= part.type === 'text';
         yield part;
       }
     }
   } catch (error) {
     if (!seen.end?.stop_reason) throw error;
   }
-  const refusal = refusalOf(seen.end);
+  const refusal = refusalOf(seen.end, spoke);
   if (refusal !== undefined) {
     noteArrival(seen, refusal);
     yield refusal;
@@ -117,11 +119,13 @@ function note(seen: Seen, event: StreamEvent): void {
   }
 }
 
-function refusalOf(end: MessageDelta | undefined): ModelStreamPart | undefined {
+/** It may come in the middle of an answer: then what was said by then stands apart from it. */
+function refusalOf(end: MessageDelta | undefined, spoke: boolean): ModelStreamPart | undefined {
   if (end?.stop_reason !== 'refusal') return undefined;
   const { explanation, category } = end.stop_details ?? {};
   const why = category ? ` (${category})` : '';
-  return { type: 'refusal', delta: explanation || `The model declined to answer${why}.` };
+  const text = explanation || `The model declined to answer${why}.`;
+  return { type: 'refusal', delta: spoke ? `\n\n${text}` : text };
 }
 
 function finishOf(seen: Seen): ModelStreamPart {

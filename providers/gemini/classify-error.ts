@@ -4,8 +4,8 @@
  */
 import { ApiError } from '@google/genai';
 import { z } from 'zod';
-import { ERRORS, PerdureError, type ErrorCode } from '../../contract/errors.js';
-import { causeOf, codeByStatus, codesOf, isTimeout, safeText } from '../describe-error.js';
+import { ERRORS, type ErrorCode, type PerdureError } from '../../contract/errors.js';
+import { causeOf, codeByStatus, codesOf, isTimeout, vendorError } from '../describe-error.js';
 import type { ErrorContext } from '../describe-error.js';
 
 const Reply = z.object({
@@ -28,28 +28,23 @@ type VendorError = z.infer<typeof Reply>['error'];
 const TOO_LONG = /token count .{0,40}exceeds|exceeds the maximum number of tokens|context (length|window)/i;
 
 export function classifyError(error: unknown, context: ErrorContext): PerdureError {
+  const failed = (code: ErrorCode, what: string) => vendorError(code, what, error, { ...context, provider: 'gemini' });
   const to = `model ${context.model} at ${context.origin}`;
   if (error instanceof ApiError) return classifyReply(error, to, context);
-  if (isTimeout(error)) return perdureError('model_timeout', `The request to ${to} failed: ${causeOf(error)}`, error);
-  if (context.phase === 'stream')
-    return perdureError('model_stream_cut', `The stream of ${to} broke off: ${causeOf(error)}`, error);
-  if (codesOf(error).length > 0)
-    return perdureError('model_network', `The request to ${to} failed: ${causeOf(error)}`, error);
-  return perdureError('internal', `The request to ${to} was not sent: ${causeOf(error)}`, error);
+  if (isTimeout(error)) return failed('model_timeout', `The request to ${to} failed: ${causeOf(error)}`);
+  if (context.phase === 'stream') return failed('model_stream_cut', `The stream of ${to} broke off: ${causeOf(error)}`);
+  if (codesOf(error).length > 0) return failed('model_network', `The request to ${to} failed: ${causeOf(error)}`);
+  return failed('internal', `The request to ${to} was not sent: ${causeOf(error)}`);
 }
 
-function classifyReply(error: ApiError, to: string, { phase }: ErrorContext): PerdureError {
+function classifyReply(error: ApiError, to: string, context: ErrorContext): PerdureError {
+  const { status: http_status } = error;
   const vendor = readReply(error.message);
-  const code = chooseCode(error.status, vendor);
-  const retryAfter = ERRORS[code].retry ? retryDelayMs(vendor) : undefined;
-  const answer = phase === 'stream' ? `${error.status} in its stream` : `${error.status}`;
-  const words = safeText(vendor.message ?? error.message);
-  return new PerdureError(code, `The ${to} answered ${answer}: ${words}`, {
-    provider: 'gemini',
-    cause: error,
-    http_status: error.status,
-    ...(retryAfter === undefined ? {} : { retry_after_ms: retryAfter }),
-  });
+  const code = chooseCode(http_status, vendor);
+  const retry_after_ms = ERRORS[code].retry ? retryDelayMs(vendor) : undefined;
+  const answer = context.phase === 'stream' ? `${http_status} in its stream` : `${http_status}`;
+  const what = `The ${to} answered ${answer}: ${vendor.message ?? error.message}`;
+  return vendorError(code, what, error, { ...context, provider: 'gemini' }, { http_status, retry_after_ms });
 }
 
 function chooseCode(status: number, { message, details }: VendorError): ErrorCode {
@@ -72,8 +67,4 @@ function retryDelayMs({ details }: VendorError): number | undefined {
   const delay = details?.find((detail) => detail['@type']?.endsWith('RetryInfo'))?.retryDelay;
   const seconds = typeof delay === 'string' ? /^(\d+(?:\.\d+)?)s$/.exec(delay)?.[1] : undefined;
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000);
-}
-
-function perdureError(code: ErrorCode, what: string, cause: unknown): PerdureError {
-  return new PerdureError(code, what, { provider: 'gemini', cause });
 }

@@ -35,7 +35,7 @@ export function gemini(options: GeminiOptions = {}): ModelProvider {
 async function* call(client: Client, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelStreamPart> {
   const names = createToolNames(request.tools.map((tool) => tool.name));
   const body = buildRequest(request, names, signal);
-  const context = { model: request.model, origin: originOf(client.baseURL()) };
+  const context = { model: request.model, origin: originOf(client.baseURL()), secrets: client.secrets() };
   const stream = await client.models.generateContentStream(body).catch((error: unknown) => {
     throw classifyError(error, { ...context, phase: 'request' });
   });
@@ -53,8 +53,8 @@ async function* classified(chunks: AsyncIterable<unknown>, context: ErrorContext
 
 /** What the SDK has made of options and environment. */
 class Client extends GoogleGenAI {
-  hasKey(): boolean {
-    return Boolean(this.apiClient.getApiKey());
+  secrets(): string[] {
+    return [this.apiClient.getApiKey() ?? ''].filter((secret) => secret !== '');
   }
 
   baseURL(): string {
@@ -68,7 +68,7 @@ function createClient({ apiKey, baseURL, fetch }: GeminiOptions): Client {
     httpOptions: { ...(baseURL === undefined ? {} : { baseUrl: baseURL }), ...(fetch === undefined ? {} : { fetch }) },
   });
   // Without this the SDK looks for the credentials of whoever is logged in on this machine; Vertex has its own.
-  if (client.vertexai || client.hasKey()) return client;
+  if (client.vertexai || client.secrets().length > 0) return client;
   const what = 'No API key for gemini: neither GOOGLE_API_KEY nor GEMINI_API_KEY is set where the worker runs';
   throw new PerdureError('model_unauthorized', what, { provider: 'gemini' });
 }

@@ -3,13 +3,16 @@ import type { ModelRequest } from '../../contract/model-provider.js';
 import type { ToolNames } from '../tool-names.js';
 import { convertMessages } from './convert-messages.js';
 import { convertToolChoice, convertTools } from './convert-tools.js';
+import type { LimitName } from './limit-name.js';
 
-/** Ours → OpenAI's. What is not listed is sent as it is, so a new or a compatible server's parameter needs no change. */
-const PARAMETER_NAMES: Readonly<Record<string, string>> = { max_output_tokens: 'max_completion_tokens' };
-
-export function buildRequest(request: ModelRequest, names: ToolNames): OpenAI.ChatCompletionCreateParamsStreaming {
-  const parameters = convertParameters(request.parameters);
-  const tools = convertTools(request.tools, names);
+export function buildRequest(
+  request: ModelRequest,
+  names: ToolNames,
+  limitName: LimitName,
+  mayBeStrict: boolean,
+): OpenAI.ChatCompletionCreateParamsStreaming {
+  const parameters = convertParameters(request.parameters, limitName);
+  const tools = convertTools(request.tools, names, mayBeStrict);
   const toolChoice = convertToolChoice(request, names);
   const streamOptions = parameters['stream_options'] as OpenAI.ChatCompletionStreamOptions | undefined;
   return {
@@ -28,6 +31,18 @@ export function clientRequestId(request: ModelRequest): string {
   return `${request.run_id}:${request.step_id}:${request.attempt}`.replaceAll(/[^\x21-\x7e]/g, '_').slice(-512);
 }
 
-function convertParameters(parameters: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [PARAMETER_NAMES[name] ?? name, value]));
+/** How long an answer may be, as the server is asked. */
+export function askedLimit({ parameters }: ModelRequest): number | undefined {
+  const { max_output_tokens, max_completion_tokens, max_tokens } = parameters;
+  const asked = max_output_tokens ?? max_completion_tokens ?? max_tokens;
+  return typeof asked === 'number' && asked > 0 ? asked : undefined;
+}
+
+/** Ours → OpenAI's. What is not listed is sent as it is, so a new or a compatible server's parameter needs no change. */
+function convertParameters(
+  parameters: Readonly<Record<string, unknown>>,
+  limitName: LimitName,
+): Record<string, unknown> {
+  const { max_output_tokens: limit, ...rest } = parameters;
+  return limit === undefined ? rest : { ...rest, [limitName]: limit };
 }

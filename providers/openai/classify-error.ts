@@ -3,8 +3,8 @@
  * The vendor's own code comes first, then its `x-should-retry` header, then the status.
  */
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
-import { ERRORS, PerdureError, type ErrorCode } from '../../contract/errors.js';
-import { causeOf, codeByStatus, isTimeout, lookUp, safeText } from '../describe-error.js';
+import { ERRORS, type ErrorCode, type PerdureError } from '../../contract/errors.js';
+import { causeOf, codeByStatus, isTimeout, lookUp, vendorError } from '../describe-error.js';
 import type { ErrorContext } from '../describe-error.js';
 import { retryAfterMs } from '../retry-after.js';
 
@@ -30,34 +30,26 @@ const BY_VENDOR_TYPE: Readonly<Record<string, ErrorCode>> = {
 const NEVER_RETRIED: Partial<Record<ErrorCode, ErrorCode>> = { model_rate_limited: 'model_forbidden' };
 
 export function classifyError(error: unknown, context: ErrorContext): PerdureError {
+  const failed = (code: ErrorCode, what: string) => vendorError(code, what, error, { ...context, provider: 'openai' });
   const to = `model ${context.model} at ${context.origin}`;
   if (error instanceof APIConnectionError) {
     const code = error instanceof APIConnectionTimeoutError || isTimeout(error) ? 'model_timeout' : 'model_network';
-    return perdureError(code, `The request to ${to} failed: ${causeOf(error)}`, error);
+    return failed(code, `The request to ${to} failed: ${causeOf(error)}`);
   }
-  if (error instanceof APIError) return classifyReply(error, to);
-  if (context.phase === 'request')
-    return perdureError('internal', `The request to ${to} was not sent: ${causeOf(error)}`, error);
+  if (error instanceof APIError) return classifyReply(error, to, context);
+  if (context.phase === 'request') return failed('internal', `The request to ${to} was not sent: ${causeOf(error)}`);
   const code = isTimeout(error) ? 'model_timeout' : 'model_stream_cut';
-  return perdureError(code, `The stream of ${to} broke off: ${causeOf(error)}`, error);
+  return failed(code, `The stream of ${to} broke off: ${causeOf(error)}`);
 }
 
-function classifyReply(error: APIError, to: string): PerdureError {
-  const status = error.status ?? statusInCode(error.code);
-  const code = chooseCode(error, status);
-  const retryAfter = ERRORS[code].retry ? retryAfterMs(error.headers) : undefined;
+function classifyReply(error: APIError, to: string, context: ErrorContext): PerdureError {
+  const http_status = error.status ?? statusInCode(error.code);
+  const code = chooseCode(error, http_status);
+  const retry_after_ms = ERRORS[code].retry ? retryAfterMs(error.headers) : undefined;
   const request = error.requestID ? ` (request ${error.requestID})` : '';
-  const answer = status === undefined ? 'an error in its stream' : `${status}`;
-  return new PerdureError(
-    code,
-    `The ${to} answered ${answer}${request}: ${safeText(error.message.replace(/^\d{3} /, ''))}`,
-    {
-      provider: 'openai',
-      cause: error,
-      ...(status === undefined ? {} : { http_status: status }),
-      ...(retryAfter === undefined ? {} : { retry_after_ms: retryAfter }),
-    },
-  );
+  const answer = http_status === undefined ? 'an error in its stream' : `${http_status}`;
+  const what = `The ${to} answered ${answer}${request}: ${error.message.replace(/^\d{3} /, '')}`;
+  return vendorError(code, what, error, { ...context, provider: 'openai' }, { http_status, retry_after_ms });
 }
 
 function chooseCode(error: APIError, status: number | undefined): ErrorCode {
@@ -82,8 +74,4 @@ function byStatus(error: APIError, status: number | undefined): ErrorCode {
 function statusInCode(code: unknown): number | undefined {
   const status = Number(code ?? Number.NaN);
   return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
-}
-
-function perdureError(code: ErrorCode, what: string, cause: unknown): PerdureError {
-  return new PerdureError(code, what, { provider: 'openai', cause });
 }
