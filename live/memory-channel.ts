@@ -2,55 +2,60 @@
  * The live channel inside one process: worker and readers share it. It keeps the open blocks of the runs that it
  * hears of, so that a reader who joins in the middle of an answer gets the text so far.
  */
-import type { LiveEvent } from '../contract/live-events.js';
 import type { ChannelListener, LiveChannel } from './channel.js';
-import { createOpenBlocks } from './open-blocks.js';
-import type { OpenBlocks } from './open-blocks.js';
+import { createOpenRuns, KEPT_CHARS } from './open-runs.js';
 
-/** Runs whose open blocks are kept; the oldest are forgotten first. Their text comes with the closing event. */
-const KEPT_RUNS = 5_000;
+/** Where nobody in this process reads what its worker says. */
+export const NO_CHANNEL: LiveChannel = {
+  publishLive() {},
+  publishCommitted() {},
+  watched: () => false,
+  subscribe: () => () => {},
+  expect() {},
+  isUp: () => false,
+  publishCancel() {},
+  onCancel: () => () => {},
+  hearsCancels: () => false,
+  close: () => Promise.resolve(),
+};
 
-/** A run that has ended: whatever still speaks, such as a tool that ignores its abort, is not heard. */
-const ENDED: OpenBlocks = { add: () => false, close() {}, replay: () => [] };
-
-export function createMemoryChannel(): LiveChannel {
+export function createMemoryChannel(keptChars = KEPT_CHARS): LiveChannel {
   const listeners = new Map<string, Set<ChannelListener>>();
-  const open = new Map<string, OpenBlocks>();
+  const canceled = new Set<(id: string) => void>();
+  const open = createOpenRuns(keptChars);
 
   return {
-    publishLive(runId, events) {
-      const blocks = blocksOf(runId);
-      const shown = events.filter((event) => blocks.add(event));
-      if (shown.length > 0) for (const listener of listeners.get(runId) ?? []) listener.live(shown);
+    ...NO_CHANNEL,
+    publishLive(runId, events, origin) {
+      const shown = open.add(runId, events);
+      if (shown.length > 0) for (const listener of listeners.get(runId) ?? []) listener.live(shown, origin);
     },
-    publishCommitted(runId, events) {
-      const blocks = open.get(runId);
-      for (const { event } of events) blocks?.close(event);
-      if (events.some(({ event }) => event.type === 'run_completed')) keep(runId, ENDED);
-      for (const listener of listeners.get(runId) ?? []) listener.committed(events);
+    publishCommitted(runId, events, origin) {
+      open.close(
+        runId,
+        events.map(({ event }) => event),
+      );
+      for (const listener of listeners.get(runId) ?? []) listener.committed(events, origin);
     },
     watched: (runId) => listeners.has(runId),
     subscribe(runId, listener) {
       const ofRun = listeners.get(runId) ?? new Set();
       listeners.set(runId, ofRun.add(listener));
-      const soFar: LiveEvent[] = open.get(runId)?.replay() ?? [];
+      const soFar = open.replay(runId);
       if (soFar.length > 0) listener.live(soFar);
+      listener.caughtUp?.();
       return () => {
         ofRun.delete(listener);
         if (ofRun.size === 0 && listeners.get(runId) === ofRun) listeners.delete(runId);
       };
     },
+    isUp: () => true,
+    publishCancel(id) {
+      for (const listener of canceled) listener(id);
+    },
+    onCancel(listener) {
+      canceled.add(listener);
+      return () => void canceled.delete(listener);
+    },
   };
-
-  function blocksOf(runId: string): OpenBlocks {
-    const known = open.get(runId);
-    if (known !== undefined) return known;
-    return keep(runId, createOpenBlocks());
-  }
-
-  function keep(runId: string, blocks: OpenBlocks): OpenBlocks {
-    open.set(runId, blocks);
-    if (open.size > KEPT_RUNS) open.delete(open.keys().next().value as string);
-    return blocks;
-  }
 }

@@ -1,93 +1,113 @@
 /**
- * The blocks that are open in a run, with their text so far: what a reader that joins late is given. A closing
- * event, a retraction or the end of a step removes them.
+ * The blocks that are open in a run, with their text so far: what a reader that joins late is given.
+ *
+ * O1  What a durable event or a retraction has ended is not told any more (`contract/closes.ts`).
+ * O2  The text of a block has no gap: a chunk that begins behind what is there is left out, and so are those after it.
+ *     The closing event has it all.
  */
+import { closes, ENDING_KINDS } from '../contract/closes.js';
 import type { DurableEvent } from '../contract/events.js';
 import type { LiveEvent } from '../contract/live-events.js';
 
-type Delta = Extract<LiveEvent, { index: number }>;
+export type Delta = Extract<LiveEvent, { index: number }>;
+type Ending = DurableEvent | LiveEvent;
+
+interface OpenBlock {
+  start?: LiveEvent;
+  chunk?: Delta;
+}
 
 export interface OpenBlocks {
-  /** False when the event belongs to a block that is closed or retracted: it must not be shown. */
-  add(event: LiveEvent): boolean;
+  /** What may be shown of the event; undefined where it belongs to what is over, or was told already. */
+  add(event: LiveEvent): LiveEvent | undefined;
   close(event: DurableEvent): void;
   /** Per open block: its start, and one chunk that holds all its text. */
   replay(): LiveEvent[];
+  /** How many characters it holds. */
+  size(): number;
 }
 
 export function createOpenBlocks(): OpenBlocks {
-  const blocks = new Map<string, { start?: LiveEvent; chunk?: Delta }>();
-  /** step_id → the highest attempt that is void. */
-  const retracted = new Map<string, number>();
-  const closedBlocks = new Set<string>();
-  const closedSteps = new Set<string>();
-  const closedCalls = new Set<string>();
-  /** Steps whose calls are complete: their arguments are in the log. */
-  const requestedSteps = new Set<string>();
+  const blocks = new Map<string, OpenBlock>();
+  /** Events that ended something: by step and by call, so that it can be forgotten with its step. */
+  const ends = new Map<string, Ending[]>();
+  const endedSteps = new Set<string>();
   const seenSteps = new Set<string>();
+  let isRunOver = false;
+  let size = 0;
+
+  function note(event: Ending): void {
+    const step = event.step_id ?? '';
+    if (event.type === 'run_completed') isRunOver = true;
+    else if (event.type === 'step_completed') {
+      endedSteps.add(step);
+      ends.delete(step);
+    } else if (ENDING_KINDS.has(event.type)) ends.set(step, [...(ends.get(step) ?? []), event]);
+    if (!ENDING_KINDS.has(event.type)) return;
+    for (const [key, { start, chunk }] of blocks) {
+      const told = start ?? chunk;
+      if (told !== undefined && closes(event, told)) remove(key);
+    }
+  }
+
+  function remove(key: string): void {
+    size -= blocks.get(key)?.chunk?.text.length ?? 0;
+    blocks.delete(key);
+  }
+
+  function isOver(event: LiveEvent): boolean {
+    const step = event.step_id ?? '';
+    return isRunOver || endedSteps.has(step) || (ends.get(step) ?? []).some((end) => closes(end, event));
+  }
+
+  /** Steps follow one another: what an earlier one left open is over, also where nobody watches and tells. */
+  function leaveEarlierSteps(step: string): void {
+    if (seenSteps.has(step)) return;
+    seenSteps.add(step);
+    for (const [key, { start, chunk }] of blocks) if ((start ?? chunk)?.step_id !== step) remove(key);
+  }
 
   return {
     add(event) {
-      const step = event.step_id ?? '';
       if (event.type === 'attempt_retracted') {
-        if (closedSteps.has(step) || (retracted.get(step) ?? 0) >= event.attempt) return false;
-        retract(step, event.attempt);
-        return true;
+        const step = event.step_id ?? '';
+        const before = (ends.get(step) ?? []).some(
+          (end) => end.type === 'attempt_retracted' && end.attempt >= event.attempt,
+        );
+        if (before || isRunOver || endedSteps.has(step)) return undefined;
+        note(event);
+        return event;
       }
-      if (event.tool_call_id !== undefined && closedCalls.has(event.tool_call_id)) return false;
-      if (closedSteps.has(step)) return false;
-      if (!('block_id' in event)) return true;
-      if (closedBlocks.has(event.block_id)) return false;
-      if (event.type === 'tool_input_chunk' && requestedSteps.has(step)) return false;
-      // A tool's output has attempts of its own; only a model call's are retracted by step.
-      if (event.tool_call_id === undefined && event.attempt <= (retracted.get(step) ?? 0)) return false;
-      if (!seenSteps.has(step)) {
-        // Steps follow one another: what an earlier one left open is over, also where nobody watches and tells.
-        seenSteps.add(step);
-        remove((other) => other.step_id !== event.step_id);
-      }
+      if (isOver(event)) return undefined;
+      if (!('block_id' in event)) return event;
+      leaveEarlierSteps(event.step_id ?? '');
       const key = `${event.block_id}#${event.attempt}`;
       const open = blocks.get(key) ?? {};
-      if ('index' in event) {
-        if (open.chunk !== undefined && event.index <= open.chunk.index) return false;
-        open.chunk = { ...event, text: (open.chunk?.text ?? '') + event.text };
-      } else open.start = event;
       blocks.set(key, open);
-      return true;
-    },
-    close(event) {
-      const step = event.step_id ?? '';
-      if (event.type === 'attempt_retracted') retract(step, event.attempt);
-      else if (event.type === 'step_completed') {
-        closedSteps.add(step);
-        remove((other) => other.step_id === event.step_id);
-      } else if (event.type === 'tool_result' && event.tool_call_id !== undefined) {
-        closedCalls.add(event.tool_call_id);
-        remove((other) => other.tool_call_id === event.tool_call_id);
-      } else if ('block_id' in event && event.block_id !== undefined) {
-        closedBlocks.add(event.block_id);
-        remove((other) => 'block_id' in other && other.block_id === event.block_id);
-      } else if (event.type === 'tool_requested') {
-        requestedSteps.add(step);
-        remove((other) => other.type === 'tool_input_chunk' && other.step_id === event.step_id);
+      if (!('index' in event)) {
+        open.start = event;
+        return event;
       }
+      const fresh = unseenPart({ length: open.chunk?.text.length ?? 0, index: open.chunk?.index ?? -1 }, event);
+      if (fresh === undefined) return undefined;
+      const text = (open.chunk?.text ?? '') + fresh.text;
+      open.chunk = { ...event, ...(event.offset === undefined ? {} : { offset: 0 }), text };
+      size += fresh.text.length;
+      return fresh;
     },
+    close: note,
     replay: () =>
       [...blocks.values()].flatMap(({ start, chunk }) => [start, chunk].filter((event) => event !== undefined)),
+    size: () => size,
   };
+}
 
-  function retract(step: string, attempt: number): void {
-    retracted.set(step, Math.max(attempt, retracted.get(step) ?? 0));
-    remove(
-      (other) =>
-        'block_id' in other && other.tool_call_id === undefined && other.step_id === step && other.attempt <= attempt,
-    );
-  }
-
-  function remove(isClosed: (event: LiveEvent) => boolean): void {
-    for (const [key, { start, chunk }] of blocks) {
-      const event = start ?? chunk;
-      if (event !== undefined && isClosed(event)) blocks.delete(key);
-    }
-  }
+/** The part of a chunk that comes after what is there; undefined where there is none, or something is missing before it. */
+export function unseenPart(seen: { length: number; index: number }, chunk: Delta): Delta | undefined {
+  const { length, index } = seen;
+  const { offset, text } = chunk;
+  // Of a worker that does not say where its chunks begin.
+  if (offset === undefined) return chunk.index > index ? chunk : undefined;
+  if (offset > length || offset + text.length <= length) return undefined;
+  return offset === length ? chunk : { ...chunk, offset: length, text: text.slice(length - offset) };
 }

@@ -6,6 +6,7 @@
 import type { Client } from '@temporalio/client';
 import type { LiveEvent } from '../contract/live-events.js';
 import { LIVE_SIGNAL } from '../contract/names.js';
+import type { Delta } from './open-blocks.js';
 
 const BATCH_INTERVAL_MS = 200;
 /** A long answer is sent in longer and longer batches: what its readers see is the same, at a bounded cost. */
@@ -64,14 +65,16 @@ export function createSignalPublishing(onError: (error: unknown) => void): Signa
 
 export function mergeInto(batch: LiveEvent[], event: LiveEvent): void {
   const last = batch.at(-1);
-  if (
-    last !== undefined &&
-    'index' in last &&
-    'index' in event &&
-    last.type === event.type &&
-    last.block_id === event.block_id &&
-    last.attempt === event.attempt
-  ) {
-    batch[batch.length - 1] = { ...event, text: last.text + event.text };
-  } else batch.push(event);
+  if (last === undefined || !('index' in last) || !('index' in event) || !follows(last, event)) {
+    batch.push(event);
+    return;
+  }
+  const { offset } = last;
+  batch[batch.length - 1] = { ...event, ...(offset === undefined ? {} : { offset }), text: last.text + event.text };
+}
+
+function follows(last: Delta, next: Delta): boolean {
+  const isOneBlock = last.type === next.type && last.block_id === next.block_id && last.attempt === next.attempt;
+  if (last.offset === undefined || next.offset === undefined) return isOneBlock;
+  return isOneBlock && last.offset + last.text.length === next.offset;
 }
