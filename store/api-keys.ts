@@ -1,99 +1,83 @@
 /**
- * API keys in one file, written whole, readable by its owner only. It holds hashes: whoever reads it can call as
- * nobody. A gateway notices a change by itself, so that a key that is revoked is refused from the next request on.
+ * API keys. Of each the database has a hash: whoever reads it can call as nobody. Every use of a key asks the database,
+ * so that one that is revoked anywhere is refused from the next request on.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { ApiKeyFile } from '../contract/api-key.js';
-import type { ApiKeyRecord } from '../contract/api-key.js';
-import { PerdureError } from '../contract/errors.js';
-import { writeWhole } from './file-artefacts.js';
-import { undefinedIfMissing } from './if-missing.js';
-import { parseRecords } from './parse-records.js';
+import type { Selectable } from 'kysely';
+import { ApiKeyRecord, ProfileNames, Roles, Scopes } from '../contract/api-key.js';
+import type { Database } from './database/open-database.js';
+import type { ApiKeysTable } from './database/tables.js';
+import { checkRecords, parseRecords } from './parse-records.js';
 
 const KEY_PATTERN = /^perdure_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;
-const LOCK_ATTEMPTS = 50;
-const LOCK_WAIT_MS = 100;
 
 export interface ApiKeys {
+  /** The oldest first. */
   list(): Promise<readonly ApiKeyRecord[]>;
   /** The key is given out here and nowhere else. */
-  create(owner: Pick<ApiKeyRecord, 'org_id' | 'user_id' | 'role' | 'profiles'>): Promise<{ key: string; id: string }>;
+  create(owner: Omit<ApiKeyRecord, 'id' | 'hash' | 'created_at'>): Promise<{ key: string; id: string }>;
   /** False where there is no such key. */
   revoke(id: string): Promise<boolean>;
   /** Whose key it is; undefined where it is nobody's. Takes as long for an unknown key as for a known one. */
   find(key: string): Promise<ApiKeyRecord | undefined>;
 }
 
-export function createApiKeys(path: string): ApiKeys {
-  let read: { mark: string; keys: ApiKeyRecord[] } | undefined;
-
-  async function current(): Promise<ApiKeyRecord[]> {
-    const found = await stat(path).catch(undefinedIfMissing);
-    if (found === undefined) return [];
-    // It is replaced and never edited, so that a new content has a new inode.
-    const mark = `${found.ino}:${found.mtimeMs}:${found.size}`;
-    if (read?.mark !== mark)
-      read = { mark, keys: parseRecords(ApiKeyFile, await readFile(path, 'utf8'), `the API keys in ${path}`).keys };
-    return read.keys;
-  }
-
-  async function change<T>(edit: (keys: ApiKeyRecord[]) => { keys: ApiKeyRecord[]; result: T }): Promise<T> {
-    const unlock = await lock(`${path}.lock`);
-    try {
-      const { keys, result } = edit([...(await current())]);
-      const file: ApiKeyFile = { version: 1, keys };
-      await writeWhole(path, Buffer.from(`${JSON.stringify(file, null, 2)}\n`));
-      return result;
-    } finally {
-      await unlock();
-    }
-  }
+export function createApiKeys({ query, place }: Database): ApiKeys {
+  const valid = query.selectFrom('api_keys').selectAll().where('revoked_at', 'is', null);
+  const toRecord = (row: Selectable<ApiKeysTable>) => recordOf(row, place);
 
   return {
-    list: current,
-    create(owner) {
+    async list() {
+      return (await valid.orderBy('created_at').orderBy('id').execute()).map(toRecord);
+    },
+    async create(owner) {
       const id = randomBytes(6).toString('hex');
       const key = `perdure_${id}_${randomBytes(32).toString('base64url')}`;
       const record = { id, hash: hashOf(key).toString('hex'), ...owner, created_at: new Date().toISOString() };
-      return change((keys) => ({ keys: [...keys, record], result: { key, id } }));
+      await query.insertInto('api_keys').values(toApiKeyRow(record)).execute();
+      return { key, id };
     },
-    revoke: (id) =>
-      change((keys) => {
-        const others = keys.filter((record) => record.id !== id);
-        return { keys: others, result: others.length < keys.length };
-      }),
+    async revoke(id) {
+      const revoked_at = new Date().toISOString();
+      const { numUpdatedRows } = await query
+        .updateTable('api_keys')
+        .set({ revoked_at })
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
     async find(key) {
-      const id = KEY_PATTERN.exec(key)?.[1];
-      const record = (await current()).find((known) => known.id === id);
-      const expected = record === undefined ? Buffer.alloc(32) : Buffer.from(record.hash, 'hex');
-      return timingSafeEqual(hashOf(key), expected) ? record : undefined;
+      const id = KEY_PATTERN.exec(key)?.[1] ?? '';
+      const row = await valid.where('id', '=', id).executeTakeFirst();
+      const expected = row === undefined ? Buffer.alloc(32) : Buffer.from(row.hash, 'hex');
+      return timingSafeEqual(hashOf(key), expected) && row !== undefined ? toRecord(row) : undefined;
     },
   };
 }
 
-function hashOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+export function toApiKeyRow({ profiles, roles, scopes, ...record }: ApiKeyRecord): Selectable<ApiKeysTable> {
+  const lists = { profiles: JSON.stringify(profiles), roles: listed(roles), scopes: listed(scopes) };
+  return { ...record, ...lists, revoked_at: null };
 }
 
-/** Two commands at once must not lose each other's change. */
-async function lock(path: string): Promise<() => Promise<void>> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await (await open(path, 'wx', 0o600)).close();
-      return () => rm(path, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      if (attempt === LOCK_ATTEMPTS) {
-        throw new PerdureError(
-          'invalid_config',
-          `the API keys are locked by ${path}: if no other command is changing them, delete that file`,
-          { cause: error },
-        );
-      }
-      await new Promise((resolve) => setTimeout(resolve, LOCK_WAIT_MS));
-    }
-  }
+function listed(names: readonly string[] | undefined): string | null {
+  return names === undefined ? null : JSON.stringify(names);
+}
+
+/** Checked: what somebody has written into the table by hand must not open more than we would have let them. */
+function recordOf(found: Selectable<ApiKeysTable>, place: string): ApiKeyRecord {
+  const { revoked_at: _revoked, profiles, roles, scopes, ...row } = found;
+  const what = `the API key ${row.id} in ${place}`;
+  const lists = {
+    profiles: parseRecords(ProfileNames, profiles, what),
+    // Scopes that are absent are those of the role: only what was never given counts as absent.
+    ...(roles === null ? {} : { roles: parseRecords(Roles, roles, what) }),
+    ...(scopes === null ? {} : { scopes: parseRecords(Scopes, scopes, what) }),
+  };
+  return checkRecords(ApiKeyRecord, { ...row, ...lists }, what);
+}
+
+function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
 }

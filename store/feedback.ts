@@ -1,15 +1,9 @@
-/**
- * Feedback on messages: a file for each reader and message, in a folder for each thread. The names are hashes, so that a
- * second one of the same reader replaces the first, and nobody else's is touched.
- */
+/** Feedback on messages: one for each reader and message, so that a second one of the same reader replaces the first. */
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { FeedbackFile } from '../contract/feedback.js';
+import type { Selectable } from 'kysely';
 import type { FeedbackRecord, SubmitFeedback } from '../contract/feedback.js';
-import { writeWhole } from './file-artefacts.js';
-import { undefinedIfMissing } from './if-missing.js';
-import { parseRecords } from './parse-records.js';
+import type { Database } from './database/open-database.js';
+import type { FeedbackTable } from './database/tables.js';
 
 /** What it is about, and whose it is. */
 export type FeedbackKey = Pick<FeedbackRecord, 'org_id' | 'thread_id' | 'message_sequence_num'> & { user_id: string };
@@ -22,45 +16,45 @@ export interface FeedbackStore {
   forget(threadId: string): Promise<void>;
 }
 
-export function createFeedbackStore(folder: string): FeedbackStore {
-  const folderOf = (threadId: string) => join(folder, sha256(threadId));
-
-  async function read(path: string): Promise<FeedbackRecord | undefined> {
-    const text = await readFile(path, 'utf8').catch(undefinedIfMissing);
-    return text === undefined ? undefined : parseRecords(FeedbackFile, text, `the feedback in ${path}`).feedback;
-  }
-
+export function createFeedbackStore({ query }: Database): FeedbackStore {
   return {
-    async put({ user_id, ...about }, { sentiment, categories, notes }) {
-      const id = sha256(JSON.stringify([about.thread_id, about.message_sequence_num, user_id]));
-      const path = join(folderOf(about.thread_id), `${id}.json`);
+    async put({ user_id, ...about }, feedback) {
       const now = new Date().toISOString();
-      const { created } = (await read(path)) ?? { created: now };
-      const feedback = {
-        feedback_id: `fbk_${id.slice(0, 32)}`,
-        ...about,
-        created,
-        created_by: user_id,
-        modified: now,
-        modified_by: user_id,
-        sentiment,
-        categories,
-        notes,
-      };
-      const file: FeedbackFile = { version: 1, feedback };
-      await writeWhole(path, Buffer.from(`${JSON.stringify(file, null, 2)}\n`));
-      return feedback;
+      const who = { created: now, created_by: user_id, modified: now, modified_by: user_id };
+      const row = toFeedbackRow({ feedback_id: feedbackId(about, user_id), ...about, ...who, ...feedback });
+      const { sentiment, categories, notes, modified, modified_by } = row;
+      const kept = await query
+        .insertInto('feedback')
+        .values(row)
+        .onConflict((conflict) =>
+          conflict.column('feedback_id').doUpdateSet({ sentiment, categories, notes, modified, modified_by }),
+        )
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return toRecord(kept);
     },
     async list(threadId) {
-      const names = (await readdir(folderOf(threadId)).catch(undefinedIfMissing)) ?? [];
-      const paths = names.filter((name) => name.endsWith('.json')).map((name) => join(folderOf(threadId), name));
-      const records = (await Promise.all(paths.map(read))).flatMap((record) => record ?? []);
-      return records.toSorted((a, b) => a.message_sequence_num - b.message_sequence_num);
+      const ofThread = query.selectFrom('feedback').selectAll().where('thread_id', '=', threadId);
+      return (await ofThread.orderBy('message_sequence_num').orderBy('created').execute()).map(toRecord);
     },
-    forget: (threadId) => rm(folderOf(threadId), { recursive: true, force: true, maxRetries: 3 }),
+    async forget(threadId) {
+      await query.deleteFrom('feedback').where('thread_id', '=', threadId).execute();
+    },
   };
 }
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+export function toFeedbackRow(record: FeedbackRecord): Selectable<FeedbackTable> {
+  const { feedback_id, org_id, thread_id, message_sequence_num, sentiment, categories, notes } = record;
+  const { created, created_by, modified, modified_by } = record;
+  const about = { feedback_id, org_id, thread_id, message_sequence_num, sentiment, notes };
+  return { ...about, categories: JSON.stringify(categories), created, created_by, modified, modified_by };
+}
+
+function toRecord({ categories, ...row }: Selectable<FeedbackTable>): FeedbackRecord {
+  return { ...row, categories: JSON.parse(categories) as string[] } as FeedbackRecord;
+}
+
+function feedbackId({ thread_id, message_sequence_num }: Omit<FeedbackKey, 'user_id'>, userId: string): string {
+  const text = JSON.stringify([thread_id, message_sequence_num, userId]);
+  return `fbk_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 }

@@ -1,4 +1,4 @@
-/** Records from a file: checked, and never quoted in what is said of a file that is broken. */
+/** Records from a file or a table: checked, and never quoted in what is said of those that are broken. */
 import { PerdureError } from '../contract/errors.js';
 
 interface Issue {
@@ -11,15 +11,22 @@ interface Schema<T> {
 
 /** `what` names the records and where they are. */
 export function parseRecords<T>(schema: Schema<T>, text: string, what: string): T {
-  const problem = (why: string) => new PerdureError('invalid_config', `${what} cannot be read: ${why}`);
   let content: unknown;
   try {
     content = JSON.parse(text);
   } catch {
-    // The parser's own message would quote the file.
-    throw problem('the file is no JSON');
+    // The parser's own message would quote the text.
+    throw unreadable(what, 'it is no JSON');
   }
+  return checkRecords(schema, content, what);
+}
+
+export function checkRecords<T>(schema: Schema<T>, content: unknown, what: string): T {
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;
-  throw problem(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
+  throw unreadable(what, parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
+}
+
+function unreadable(what: string, why: string): PerdureError {
+  return new PerdureError('database_unusable', `${what} cannot be read: ${why}`);
 }

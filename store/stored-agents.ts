@@ -1,19 +1,16 @@
 /** Stored agents, by org. Names are unique in their org, whoever writes at the same time. */
-import { createHash, randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { Selectable } from 'kysely';
 import { PerdureError } from '../contract/errors.js';
-import { StoredAgentFile } from '../contract/stored-agent.js';
-import type { AgentContents, StoredAgent } from '../contract/stored-agent.js';
-import { undefinedIfMissing } from './if-missing.js';
-import { createNumberedStates } from './numbered-states.js';
-import type { NumberedStates } from './numbered-states.js';
+import { StoredAgent } from '../contract/stored-agent.js';
+import type { AgentContents } from '../contract/stored-agent.js';
+import type { Changes, Database } from './database/open-database.js';
+import type { StoredAgentsTable } from './database/tables.js';
 import { parseRecords } from './parse-records.js';
 
-/** Each change writes all of an org's agents. */
+/** Lists have no pages. */
 const MOST_AGENTS = 1_000;
-const FOLDER_PATTERN = /^[0-9a-f]{64}$/;
 
 export interface AgentOwner {
   org_id: string;
@@ -34,72 +31,77 @@ export interface StoredAgents {
   remove(agent: StoredAgent): Promise<boolean>;
 }
 
-export function createStoredAgents(folder: string): StoredAgents {
-  const orgs = new Map<string, NumberedStates<StoredAgentFile>>();
-
-  function inFolder(name: string): NumberedStates<StoredAgentFile> {
-    const known = orgs.get(name);
-    if (known !== undefined) return known;
-    const states = createNumberedStates<StoredAgentFile>({
-      folder: join(folder, name),
-      empty: { version: 1, agents: [] },
-      parse: (text, path) => parseRecords(StoredAgentFile, text, `the stored agents in ${path}`),
-    });
-    orgs.set(name, states);
-    return states;
-  }
-  // An org's id can hold what a file name cannot.
-  const of = (orgId: string) => inFolder(createHash('sha256').update(orgId).digest('hex'));
-  const orgFolders = async () =>
-    ((await readdir(folder).catch(undefinedIfMissing)) ?? []).filter((name) => FOLDER_PATTERN.test(name));
+export function createStoredAgents(database: Database): StoredAgents {
+  const { query, place } = database;
+  const toAgent = ({ agent_id, agent }: Pick<StoredAgentsTable, 'agent_id' | 'agent'>) =>
+    parseRecords(StoredAgent, agent, `the stored agent ${agent_id} in ${place}`);
+  const one = (row: Selectable<StoredAgentsTable> | undefined) => (row === undefined ? undefined : toAgent(row));
+  const byId = (rows: Pick<Changes, 'selectFrom'>, agentId: string) =>
+    rows.selectFrom('stored_agents').selectAll().where('agent_id', '=', agentId);
+  const byName = (rows: Pick<Changes, 'selectFrom'>, name: string, orgId: string) =>
+    rows.selectFrom('stored_agents').selectAll().where('org_id', '=', orgId).where('name', '=', name);
+  // Whoever changes the agents of an org is alone with them: names and their number are looked at before.
+  const change = <T>(orgId: string, work: (changes: Changes) => Promise<T>) =>
+    database.change(work, { name: `stored agents of ${orgId}` });
 
   return {
     async list(orgId) {
-      return (await of(orgId).read()).agents.toSorted(newestFirst);
+      const rows = await query.selectFrom('stored_agents').selectAll().where('org_id', '=', orgId).execute();
+      return rows.map(toAgent).toSorted(newestFirst);
     },
     async find(agentId, orgId) {
-      const searched = orgId === undefined ? (await orgFolders()).map(inFolder) : [of(orgId)];
-      const files = await Promise.all(searched.map((states) => states.read()));
-      return files.flatMap(({ agents }) => agents).find(({ agent_id }) => agent_id === agentId);
+      const found = byId(query, agentId);
+      return one(await (orgId === undefined ? found : found.where('org_id', '=', orgId)).executeTakeFirst());
     },
     async findByName(name, orgId) {
-      return (await of(orgId).read()).agents.find((agent) => agent.name === name);
+      return one(await byName(query, name, orgId).executeTakeFirst());
     },
     create(agent, { org_id, user_id }) {
       const now = new Date().toISOString();
       const owner = { created: now, created_by: user_id, modified: now, modified_by: user_id };
       const made = { agent_id: `agt_${randomBytes(9).toString('hex')}`, org_id, ...agent, ...owner };
-      return of(org_id).change((state) => {
-        const { agents } = state;
-        const namesake = agents.find(({ name }) => name === agent.name);
-        if (namesake !== undefined && isSame(namesake, made)) return { state, result: namesake };
+      return change(org_id, async (changes) => {
+        const namesake = one(await byName(changes, agent.name, org_id).executeTakeFirst());
+        if (namesake !== undefined && isSame(namesake, made)) return namesake;
         if (namesake !== undefined) throw taken(namesake);
-        if (agents.length >= MOST_AGENTS) {
-          const what = `the org has ${agents.length} stored agents, and cannot have more: delete those of no use`;
+        const { count } = await changes
+          .selectFrom('stored_agents')
+          .select(({ fn }) => fn.countAll<number>().as('count'))
+          .where('org_id', '=', org_id)
+          .executeTakeFirstOrThrow();
+        if (count >= MOST_AGENTS) {
+          const what = `the org has ${count} stored agents, and cannot have more: delete those of no use`;
           throw new PerdureError('invalid_request', what);
         }
-        return { state: { version: 1, agents: [...agents, made] }, result: made };
+        await changes.insertInto('stored_agents').values(toAgentRow(made)).execute();
+        return made;
       });
     },
     update({ agent_id, org_id }, edit, by) {
-      return of(org_id).change((state) => {
-        const found = state.agents.find((agent) => agent.agent_id === agent_id);
-        if (found === undefined) return { state, result: undefined };
+      return change(org_id, async (changes) => {
+        const found = one(await byId(changes, agent_id).executeTakeFirst());
+        if (found === undefined) return undefined;
         const edited = { ...found, ...edit(found), modified: new Date().toISOString(), modified_by: by };
-        const namesake = state.agents.find((agent) => agent.name === edited.name && agent.agent_id !== agent_id);
-        if (namesake !== undefined) throw taken(namesake);
-        const agents = state.agents.map((agent) => (agent === found ? edited : agent));
-        return { state: { version: 1, agents }, result: edited };
+        const namesake = one(await byName(changes, edited.name, org_id).executeTakeFirst());
+        if (namesake !== undefined && namesake.agent_id !== agent_id) throw taken(namesake);
+        await changes.updateTable('stored_agents').set(toAgentRow(edited)).where('agent_id', '=', agent_id).execute();
+        return edited;
       });
     },
-    remove({ agent_id, org_id }) {
-      return of(org_id).change((state) => {
-        const agents = state.agents.filter((agent) => agent.agent_id !== agent_id);
-        if (agents.length === state.agents.length) return { state, result: false };
-        return { state: { version: 1, agents }, result: true };
-      });
+    async remove({ agent_id, org_id }) {
+      const { numDeletedRows } = await query
+        .deleteFrom('stored_agents')
+        .where('agent_id', '=', agent_id)
+        .where('org_id', '=', org_id)
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
     },
   };
+}
+
+export function toAgentRow(agent: StoredAgent): Selectable<StoredAgentsTable> {
+  const { agent_id, org_id, name } = agent;
+  return { agent_id, org_id, name, agent: JSON.stringify(agent) };
 }
 
 function isSame(stored: StoredAgent, asked: StoredAgent): boolean {
