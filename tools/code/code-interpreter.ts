@@ -8,16 +8,18 @@
 import { z } from 'zod';
 import { defineTool } from '../../kit/define-tool.js';
 import type { Tool } from '../../kit/define-tool.js';
+import { tenantOf } from '../tenant-of.js';
 import { codeLimits } from './code-limits.js';
 import type { CodeLimitOptions } from './code-limits.js';
 import { findSandbox } from './find-sandbox.js';
 import type { BoundaryChoice } from './find-sandbox.js';
-import { mediaType } from './media-type.js';
+import { createProgramQueue, QUEUE_MS } from './program-queue.js';
+import type { ProgramQueueOptions } from './program-queue.js';
 import { runSandboxed, SLACK_MS } from './run-sandboxed.js';
 import type { Sandbox } from './run-sandboxed.js';
 import { tellOutcome } from './tell-outcome.js';
 
-export interface CodeInterpreterOptions {
+export interface CodeInterpreterOptions extends ProgramQueueOptions {
   limits?: CodeLimitOptions;
   /** The interpreter; `python3` by default. Its packages are those that the model can import. */
   python?: string;
@@ -27,6 +29,7 @@ export interface CodeInterpreterOptions {
 
 export function codeInterpreter(options: CodeInterpreterOptions = {}): Tool {
   const limits = codeLimits(options.limits);
+  const queue = createProgramQueue(options);
   let found: Promise<Sandbox> | undefined;
   const sandbox = () => (found ??= findSandbox(options.python ?? 'python3', limits, options.boundary));
   return defineTool({
@@ -36,7 +39,7 @@ export function codeInterpreter(options: CodeInterpreterOptions = {}): Tool {
       'earlier calls, and no network. Files that it writes into its current folder are given to the user. ' +
       `It has ${limits.wall_seconds} s and ${Math.floor(limits.memory_bytes / (1024 * 1024))} MiB of memory.`,
     input: z.object({ code: z.string().min(1).describe('The whole program.') }),
-    timeout: limits.wall_seconds * 1_000 + 2 * SLACK_MS,
+    timeout: limits.wall_seconds * 1_000 + 2 * SLACK_MS + QUEUE_MS,
     idempotent: true,
     max_attempts: 2,
     async prepare() {
@@ -45,12 +48,13 @@ export function codeInterpreter(options: CodeInterpreterOptions = {}): Tool {
     async run({ code }, context) {
       context.progress('Starting a sandbox...');
       const place = await sandbox();
-      context.progress('Executing Python script...');
       const { signal } = context;
-      const run = await runSandboxed(place, code, { signal, onOutput: (text) => context.output(text) });
+      const run = await queue.run({ group: tenantOf(context), signal }, () => {
+        context.progress('Executing Python script...');
+        return runSandboxed(place, code, { signal, onOutput: (text) => context.output(text) });
+      });
       const result = tellOutcome(run, limits);
-      for (const { filename, content } of run.files)
-        await context.file({ filename, mime_type: mediaType(filename), content });
+      for (const file of run.files) await context.file(file);
       return result;
     },
   });

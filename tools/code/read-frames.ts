@@ -3,6 +3,9 @@
  * length is checked before it is waited for.
  */
 import { z } from 'zod';
+import { cleanFile } from '../file-names.js';
+import type { NamedFile } from '../file-names.js';
+import { mediaType } from './media-type.js';
 
 const Count = z.number().int().nonnegative();
 
@@ -23,9 +26,7 @@ export const SandboxEnd = z.object({
 });
 export type SandboxEnd = z.infer<typeof SandboxEnd>;
 
-export interface SandboxFile {
-  /** Relative to the program's folder, with `/`. */
-  filename: string;
+export interface SandboxFile extends NamedFile {
   content: Uint8Array;
 }
 
@@ -97,14 +98,7 @@ export function createFrameReader(limits: FrameLimits, handlers: FrameHandlers):
     fileBytes += content.length;
     if (start > body.length || files > limits.files || fileBytes > limits.file_bytes)
       throw new Error('the sandbox sent more files than it may');
-    handlers.file({ filename: safeName(body.toString('utf8', 2, start)), content });
+    const name = body.toString('utf8', 2, start);
+    handlers.file({ ...cleanFile(name, mediaType(name)), content });
   }
-}
-
-/** A name for people and downloads: no way up, no control characters. */
-function safeName(name: string): string {
-  // oxlint-disable-next-line no-control-regex -- these are what is taken out
-  const parts = name.split('/').map((part) => part.replaceAll(/[\u0000-\u001f\u007f]/g, '_'));
-  const kept = parts.filter((part) => part !== '' && part !== '.' && part !== '..');
-  return kept.join('/').slice(-255) || 'file';
 }

@@ -6,8 +6,8 @@
 import { constants } from 'node:os';
 import type { ToolFailureKind } from '../../contract/tools.js';
 import { ToolError } from '../../kit/tool-error.js';
+import { cleanFile } from '../file-names.js';
 import type { CodeLimits } from './code-limits.js';
-import { mediaType } from './media-type.js';
 import type { SandboxEnd, SandboxFile } from './read-frames.js';
 import type { SandboxRun } from './run-sandboxed.js';
 
@@ -107,12 +107,13 @@ function endMark({ exit, signal }: SandboxEnd): string[] {
 
 function filesMark(files: readonly SandboxFile[]): string[] {
   if (files.length === 0) return [];
-  const told = files.map(({ filename, content }) => `${filename} (${mediaType(filename)}, ${content.length} bytes)`);
+  const told = files.map(({ filename, mime_type, content }) => `${filename} (${mime_type}, ${content.length} bytes)`);
   return [`[files: ${told.join(', ')}]`];
 }
 
 function skippedMark({ skipped }: SandboxEnd): string[] {
-  return skipped.length === 0 ? [] : [`[left out, since these are no readable files: ${skipped.join(', ')}]`];
+  const names = skipped.map((name) => cleanFile(name, '').filename);
+  return names.length === 0 ? [] : [`[left out, since these are no readable files: ${names.join(', ')}]`];
 }
 
 function bytes(count: number): string {

@@ -6,14 +6,21 @@
  */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Progress } from '@modelcontextprotocol/sdk/types.js';
+import type { Scrub } from '../../contract/scrub-secrets.js';
 import { TRIMMED_CHARS } from '../../contract/sizes.js';
 import type { ToolContext, ToolReturn } from '../../kit/define-tool.js';
 import type { PinnedTool } from '../../kit/define-toolset.js';
 import { ToolError } from '../../kit/tool-error.js';
+import { withValue } from '../../kit/with-value.js';
 import { reportedFailure, toToolError } from './classify-error.js';
+import { checkArguments } from './check-arguments.js';
+import { checkStructured } from './check-structured.js';
 import type { Connection } from './connection.js';
+import { hiddenIn } from './hide-secrets.js';
 import { listTools } from './list-tools.js';
 import { CallResult, toContent } from './map-content.js';
+import type { OutputSchemas } from './output-schemas.js';
+import type { Schemas } from './schemas-apart.js';
 
 /** What is kept of a server's progress notes: each is an event of the run's log. */
 const MAX_NOTES = 100;
@@ -23,13 +30,24 @@ const NEVER_MS = 2 ** 31 - 1;
 /** Looking whether a tool is still there is worth so much. */
 const LOOK_MS = 5_000;
 
+/** A server as this worker has it. */
+export interface OpenServer {
+  title: string;
+  connection: Connection;
+  schemas: Schemas;
+  outputs: OutputSchemas;
+  /** Takes its credentials out of what is said of a failure. */
+  hide: Scrub;
+}
+
 export async function callTool(
-  connection: Connection,
-  server: string,
+  server: OpenServer,
   tool: PinnedTool,
   args: unknown,
   context: ToolContext,
 ): Promise<ToolReturn> {
+  const { connection, title } = server;
+  await checkArguments(server.schemas, tool, args, context);
   // Not the context's own signal: it aborts at the time limit also when the call has long returned.
   const stop = new AbortController();
   const onAbort = () => stop.abort(context.signal.reason);
@@ -47,18 +65,21 @@ export async function callTool(
     client.request(request, CallResult, {
       signal: stop.signal,
       timeout: NEVER_MS,
-      onprogress: notes(context),
+      onprogress: notes(context, server.hide),
     });
   try {
     const result = await connection.use(stop.signal, call);
-    if (result.isError !== true) return await toContent(result, context);
-    throw reportedFailure(await errorText(result, context), server);
+    if (result.isError === true) throw reportedFailure(await errorText(result, context), title);
+    await checkStructured(server, tool, result, context);
+    const content = await toContent(result, context);
+    const { structuredContent: value } = result;
+    return value === undefined || value === null ? content : withValue(content, value);
   } catch (error) {
     // Why it was stopped is the activity's to say.
     if (stop.signal.aborted) throw error;
-    const failure = toToolError(error, server, tool);
+    const failure = hiddenIn(toToolError(error, title, tool), server.hide);
     if (mayBeGone(failure) && (await isGone(connection, tool, stop.signal))) {
-      throw new ToolError('unavailable', `${server} no longer has the tool "${tool.source_name}".`);
+      throw new ToolError('unavailable', `${title} no longer has the tool "${tool.source_name}".`);
     }
     throw failure;
   } finally {
@@ -66,11 +87,11 @@ export async function callTool(
   }
 }
 
-function notes({ progress: tell }: ToolContext): (note: Progress) => void {
+function notes({ progress: tell }: ToolContext, hide: Scrub): (note: Progress) => void {
   let told = 0;
   let last = '';
   return ({ progress, total, message }) => {
-    const text = (message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)).slice(
+    const text = hide(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)).slice(
       0,
       MAX_NOTE_CHARS,
     );

@@ -1,28 +1,34 @@
-/**
- * Arguments against the schema that the run is pinned to, before the server is bothered. With the validator that the
- * SDK brings along: no further dependency. A schema that it cannot read is left to the server, which checks as well.
- */
-import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
-import type { JsonSchemaType, JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation';
-import { z } from 'zod';
-import type { JSONSchema7 } from '../../contract/completion.js';
+/** Arguments against the schema that the run is pinned to, before the server is bothered. */
+import type { PinnedTool } from '../../kit/define-toolset.js';
+import type { ToolContext } from '../../kit/define-tool.js';
+import { ToolError } from '../../kit/tool-error.js';
+import { tenantOf } from '../tenant-of.js';
+import { UnfitSchema } from './schemas-apart.js';
+import type { Schemas } from './schemas-apart.js';
 
-export function argumentsOf(schema: JSONSchema7): z.ZodType {
-  const validate = compile(schema);
-  return z.record(z.string(), z.unknown()).superRefine((args, context) => {
-    const checked = validate?.(args);
-    if (checked === undefined || checked.valid) return;
-    // The validator calls the whole of it "data".
-    const message = checked.errorMessage.replaceAll(/\bdata(?=[/ ])/g, 'arguments');
-    context.addIssue({ code: 'custom', message });
+export async function checkArguments(
+  schemas: Schemas,
+  { tool_id, parameters }: PinnedTool,
+  args: unknown,
+  context: ToolContext,
+): Promise<void> {
+  const ticket = { group: tenantOf(context), signal: context.signal };
+  const problem = await schemas.check(parameters, asJson(args, tool_id), ticket).catch((error: unknown) => {
+    if (!(error instanceof UnfitSchema)) throw error;
+    // Neither of the call, which may be right, nor of the tool, which was not called: other arguments may do.
+    const message = `The arguments of ${tool_id} could not be checked, and it was not called: ${error.message}. Call it with simpler arguments, or not at all.`;
+    throw new ToolError('internal', message);
   });
+  if (problem === undefined) return;
+  // The validator calls the whole of it "data".
+  const issues = [{ path: '', message: problem.replaceAll(/\bdata(?=[/ ])/g, 'arguments') }];
+  throw new ToolError('invalid_call', `The arguments do not fit the schema of ${tool_id}.`, { issues });
 }
 
-/** An instance for each: it remembers schemas by their `$id`, which tools of different servers may share. */
-function compile(schema: JSONSchema7): JsonSchemaValidator<unknown> | undefined {
+function asJson(args: unknown, toolId: string): string {
   try {
-    return new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
-  } catch {
-    return undefined;
+    return JSON.stringify(args);
+  } catch (error) {
+    throw new ToolError('invalid_call', `The arguments of ${toolId} are nested too deep.`, { cause: error });
   }
 }

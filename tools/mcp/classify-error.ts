@@ -8,12 +8,14 @@ import type { ToolFailureKind } from '../../contract/tools.js';
 import type { PinnedTool } from '../../kit/define-toolset.js';
 import { isToolError, ToolError } from '../../kit/tool-error.js';
 import { ConnectError } from './connection.js';
+import { MALFORMED_ANSWER } from './read-message.js';
 
 /** Answers of the protocol. */
 const KINDS: Readonly<Record<number, ToolFailureKind>> = {
   [ErrorCode.InvalidParams]: 'invalid_call',
   [ErrorCode.MethodNotFound]: 'unavailable',
   [ErrorCode.RequestTimeout]: 'timeout',
+  [MALFORMED_ANSWER]: 'malformed_result',
 };
 
 /** The request did not leave the worker. */
@@ -51,8 +53,12 @@ export function toToolError(error: unknown, server: string, tool: PinnedTool): T
     return new ToolError(KINDS[error.code] ?? 'internal', `${server}: ${protocolText(message)}`);
   }
   if (error instanceof StreamableHTTPError) return httpError(error, server, lost);
-  // Of the parsers: it answered, with something else than the protocol has.
-  if (error instanceof SyntaxError || (error instanceof Error && error.name.endsWith('ZodError'))) {
+  // Of the parsers: it answered, with something else than the protocol has, or nested so deep that nobody can read it.
+  if (
+    error instanceof SyntaxError ||
+    error instanceof RangeError ||
+    (error instanceof Error && error.name.endsWith('ZodError'))
+  ) {
     return new ToolError('malformed_result', `${server} answered with what is no result of a tool.`);
   }
   const { code, cause } = error as { code?: string; cause?: { code?: string } };

@@ -3,13 +3,15 @@
  *
  * H1  A stream that ends before its answer fails that one call. The SDK only reports it, and the call would wait for
  *     its timeout. A stream that can be resumed is left to the SDK, until it gives up.
- * H2  An answer is bounded in size.
+ * H2  An answer is bounded in size. One that is none of the protocol fails its call at once.
  * H3  No stream is kept open for what the server says unasked: nobody here listens to it.
  */
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { createParser } from 'eventsource-parser';
+import { malformed, malformedAnswer } from './read-message.js';
 import { MAX_MESSAGE_BYTES } from './sizes.js';
 
 export interface HttpOptions {
@@ -30,17 +32,21 @@ const RETRIES = {
 
 export function createHttpTransport({ url, headers = {} }: HttpOptions): StreamableHTTPClientTransport {
   const unanswered = new Set<RequestId>();
+  const onEvent = (data: string) => {
+    const id = malformedAnswer(data);
+    if (id !== undefined && unanswered.delete(id)) transport.onmessage?.(malformed(id));
+  };
   const guarded: FetchLike = async (address, init) => {
     const asked = new Headers(init?.headers);
     if (init?.method === 'GET' && !asked.has('last-event-id')) return new Response(null, { status: 405 });
     const id = init?.method === 'POST' ? requestIdOf(init.body) : undefined;
-    if (id === undefined) return fetch(address, init);
+    if (id === undefined) return watched(await fetch(address, init), onEvent, () => {});
     unanswered.add(id);
     const response = await fetch(address, init).catch((error: unknown) => {
       unanswered.delete(id);
       throw error;
     });
-    return watched(response, ({ isResumable, isTooLarge }) => {
+    return watched(response, onEvent, ({ isResumable, isTooLarge }) => {
       if (isResumable && !isTooLarge) return;
       const error = isTooLarge
         ? { code: ErrorCode.InternalError, message: TOO_LARGE }
@@ -66,14 +72,25 @@ export function createHttpTransport({ url, headers = {} }: HttpOptions): Streama
   return transport;
 }
 
-/** The same response; `onEnd` is called when its body has ended, well or not. */
-function watched(response: Response, onEnd: (how: { isResumable: boolean; isTooLarge: boolean }) => void): Response {
+/** The same response; `onEvent` is given each event of a stream, and `onEnd` is called when it is over, well or not. */
+function watched(
+  response: Response,
+  onEvent: (data: string) => void,
+  onEnd: (how: { isResumable: boolean; isTooLarge: boolean }) => void,
+): Response {
   if (response.body === null) return response;
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let bytes = 0;
   let isResumable = false;
+  const events = createParser({
+    onEvent({ id, data }) {
+      // An event with an id: the SDK asks for the rest of the stream by it.
+      isResumable ||= id !== undefined;
+      onEvent(data);
+    },
+  });
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -88,9 +105,8 @@ function watched(response: Response, onEnd: (how: { isResumable: boolean; isTooL
           await reader.cancel();
           throw new Error(TOO_LARGE);
         }
-        // An event with an id: the SDK asks for the rest of the stream by it.
-        if (isStream) isResumable ||= /(?:^|\n)id:/.test(decoder.decode(value, { stream: true }));
         controller.enqueue(value);
+        if (isStream) events.feed(decoder.decode(value, { stream: true }));
       } catch (error) {
         controller.error(error);
         onEnd({ isResumable, isTooLarge: bytes > MAX_MESSAGE_BYTES });

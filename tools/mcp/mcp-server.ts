@@ -1,20 +1,26 @@
 /** A server of the Model Context Protocol as a toolset: its tools are `mcp.<name>.<tool>`. */
+import { basename } from 'node:path';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseDuration } from '../../contract/durations.js';
+import type { JSONSchema7 } from '../../contract/completion.js';
 import { PerdureError } from '../../contract/errors.js';
+import type { Scrub } from '../../contract/scrub-secrets.js';
+import { CHARACTER_LIMITS } from '../../contract/sizes.js';
 import { defineToolset } from '../../kit/define-toolset.js';
-import type { FoundTool, PinnedTool, Toolset } from '../../kit/define-toolset.js';
+import type { FoundTool, Toolset } from '../../kit/define-toolset.js';
 import { callTool } from './call-tool.js';
-import { argumentsOf } from './check-arguments.js';
 import { createConnection } from './connection.js';
+import { hiderFor } from './hide-secrets.js';
 import { createHttpTransport } from './http-transport.js';
 import type { HttpOptions } from './http-transport.js';
 import { InvalidList, listTools } from './list-tools.js';
 import type { ListedTool } from './list-tools.js';
 import { createLogLines } from './log-lines.js';
-import { modelSchema } from './model-schema.js';
+import { createOutputSchemas } from './output-schemas.js';
+import { createSchemas, UnfitSchema } from './schemas-apart.js';
+import type { Schemas } from './schemas-apart.js';
 import { createStdioTransport } from './stdio-transport.js';
 import type { StdioOptions } from './stdio-transport.js';
 import { toolSegment } from './tool-segment.js';
@@ -35,16 +41,22 @@ export interface McpServerOptions {
   optional?: boolean;
 }
 
+/** They are checked against the schema by the call itself, apart. */
+const Arguments = z.record(z.string(), z.unknown());
+const MOST_NAME_CHARS = 200;
+
 export function mcpServer(server: McpServer, options: McpServerOptions = {}): Toolset {
   const toolset_id = `mcp.${server.name}`;
   const title = titleOf(server);
+  const hide = hiderFor(server);
   const timeout_ms = durationOf(options.timeout, 60_000, `${title}: timeout`);
   const connectTimeoutMs = durationOf(options.connect_timeout, 30_000, `${title}: connect_timeout`);
 
   return defineToolset({
     toolset_id,
     ...(options.optional === undefined ? {} : { optional: options.optional }),
-    open(report) {
+    open(tell) {
+      const report = (line: string) => tell(hide(line));
       const log = createLogLines(report);
       const connection = createConnection({
         openTransport: () =>
@@ -54,21 +66,36 @@ export function mcpServer(server: McpServer, options: McpServerOptions = {}): To
         leave: endSession,
       });
       const schemas = createSchemas();
+      const list = (signal: AbortSignal) =>
+        connection.use(signal, (client) => listTools(client, { signal, timeout: connectTimeoutMs }));
+      const outputs = createOutputSchemas(list);
       return {
         async discover(signal) {
           try {
-            const limits = { signal, timeout: connectTimeoutMs };
-            const listed = await connection.use(signal, (client) => listTools(client, limits));
-            return chosen(listed, options, report).map((tool) => found(tool, toolset_id, timeout_ms, options));
+            const listed = await list(signal);
+            outputs.note(listed);
+            const found: FoundTool[] = [];
+            for (const tool of chosen(listed, options, report)) {
+              const parameters = await fitSchema(tool, schemas, signal).catch((error: unknown) => {
+                if (!(error instanceof UnfitSchema)) throw error;
+                const why = `its tool "${tool.name.slice(0, MOST_NAME_CHARS)}" cannot be taken: ${error.message}`;
+                if (options.optional !== true) throw new InvalidList(why, { cause: error });
+                report(`${why}; runs go on without it`);
+              });
+              if (parameters !== undefined) found.push(foundTool(tool, parameters, toolset_id, timeout_ms, options));
+            }
+            return found;
           } catch (error) {
-            throw explained(error, title, log.last());
+            throw explained(error, title, log.last(), hide);
           }
         },
         bind: (tool) => ({
-          input: schemas.of(tool),
-          run: (args, context) => callTool(connection, title, tool, args, context),
+          input: Arguments,
+          run: (args, context) => callTool({ title, connection, schemas, outputs, hide }, tool, args, context),
         }),
-        close: () => connection.close(),
+        async close() {
+          await Promise.all([connection.close(), schemas.close()]);
+        },
       };
     },
   });
@@ -89,53 +116,51 @@ function chosen(
   });
 }
 
-function found(
-  { name, title, description, inputSchema, annotations }: ListedTool,
+/** Throws an UnfitSchema where it is none that an agent could be given. */
+async function fitSchema(tool: ListedTool, schemas: Schemas, signal: AbortSignal): Promise<JSONSchema7> {
+  if (tool.name.length > MOST_NAME_CHARS) throw new UnfitSchema(`its name has ${tool.name.length} characters`);
+  const { length } = tool.description ?? '';
+  if (length > CHARACTER_LIMITS.tool_description) throw new UnfitSchema(`its description has ${length} characters`);
+  await schemas.tryOut(tool.outputSchema, signal);
+  return schemas.forModels(tool.inputSchema, signal);
+}
+
+function foundTool(
+  { name, title, description, annotations }: ListedTool,
+  parameters: JSONSchema7,
   toolsetId: string,
   timeout_ms: number,
   { approve_destructive = false }: McpServerOptions,
 ): FoundTool {
+  const named = title?.trim() || annotations?.title?.trim();
   const isReadOnly = annotations?.readOnlyHint === true;
   // What says nothing is destructive: the protocol's own default.
   const isDestructive = !isReadOnly && annotations?.destructiveHint !== false;
   return {
     tool_id: `${toolsetId}.${toolSegment(name)}`,
     source_name: name,
-    description: description?.trim() || title?.trim() || annotations?.title?.trim() || name,
-    parameters: modelSchema(inputSchema),
+    description: description?.trim() || named || name,
+    ...(named ? { display_name: named } : {}),
+    parameters,
     idempotent: isReadOnly || annotations?.idempotentHint === true,
     timeout_ms,
     ...(approve_destructive && isDestructive ? { approval: 'always' } : {}),
   };
 }
 
-/** The schema of the last call of each tool, compiled: most calls of a worker are of runs that pinned the same one. */
-function createSchemas(): { of(tool: PinnedTool): z.ZodType } {
-  const compiled = new Map<string, { text: string; input: z.ZodType }>();
-  return {
-    of({ tool_id, parameters }) {
-      const text = JSON.stringify(parameters);
-      const known = compiled.get(tool_id);
-      if (known?.text === text) return known.input;
-      const input = argumentsOf(parameters);
-      compiled.set(tool_id, { text, input });
-      return input;
-    },
-  };
-}
-
-function explained(error: unknown, title: string, lastLines: readonly string[]): Error {
+/** Its cause would have what is hidden here. */
+function explained(error: unknown, title: string, lastLines: readonly string[], hide: Scrub): Error {
   const why = error instanceof Error ? error.message : String(error);
-  if (error instanceof InvalidList) return new PerdureError('toolset_invalid', `${title}: ${why}`, { cause: error });
+  if (error instanceof InvalidList) return new PerdureError('toolset_invalid', hide(`${title}: ${why}`));
   const printed = lastLines.length === 0 ? '' : `; the last that it printed: ${lastLines.join(' | ')}`;
-  return new PerdureError('toolset_unavailable', `${title} did not list its tools: ${why}${printed}`, { cause: error });
+  return new PerdureError('toolset_unavailable', hide(`${title} did not list its tools: ${why}${printed}`));
 }
 
 const NO_URL = { protocol: '', username: '', password: '', origin: '', pathname: '' };
 
-/** Without what may hold secrets: arguments, user info and query. */
+/** Without what may hold secrets: arguments, user info and query; nor where its program is. */
 function titleOf(server: McpServer): string {
-  if ('stdio' in server) return `MCP server "${server.name}" (${server.stdio.command})`;
+  if ('stdio' in server) return `MCP server "${server.name}" (${basename(server.stdio.command)})`;
   const { name, http } = server;
   const { protocol, username, password, origin, pathname } = URL.canParse(http.url) ? new URL(http.url) : NO_URL;
   if (!/^https?:$/.test(protocol) || username !== '' || password !== '') {

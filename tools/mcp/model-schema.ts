@@ -7,19 +7,28 @@ import type { JSONSchema7 } from '../../contract/completion.js';
 
 /** Schemas that refer to schemas that refer … end here. */
 const MAX_DEPTH = 8;
+/** So many are taken into the root at most: where each refers to two others, their number doubles with the depth. */
+const MAX_PARTS = 1_000;
+
+interface Root {
+  readonly schema: JSONSchema7;
+  parts: number;
+}
 
 export function modelSchema(declared: unknown): JSONSchema7 {
   if (!isSchema(declared)) return { type: 'object' };
-  const root = flatten(declared, declared, MAX_DEPTH);
+  const root = flatten(declared, { schema: declared, parts: 0 }, MAX_DEPTH);
   // A text or a list cannot be called with named arguments: the server will say what it wants.
   if (root['type'] !== undefined && !allowsObject(root['type'])) return { type: 'object' };
   return { ...root, type: 'object' };
 }
 
 /** The schema without what only combines others: these are taken into it. */
-function flatten(schema: JSONSchema7, root: JSONSchema7, depth: number): JSONSchema7 {
+function flatten(schema: JSONSchema7, root: Root, depth: number): JSONSchema7 {
+  root.parts += 1;
+  if (root.parts > MAX_PARTS) throw new Error(`its references lead to more than ${MAX_PARTS} schemas`);
   const { $ref, anyOf, oneOf, allOf, not: _not, enum: _enum, ...own } = schema;
-  const target = typeof $ref === 'string' ? resolve($ref, root) : undefined;
+  const target = typeof $ref === 'string' ? resolve($ref, root.schema) : undefined;
   const parts = [...(target === undefined ? [] : [target]), ...listOf(allOf)];
   const choices = [...listOf(anyOf), ...listOf(oneOf)];
   if (depth === 0 || (parts.length === 0 && choices.length === 0)) return own;

@@ -8,9 +8,11 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import { serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { LogLines } from './log-lines.js';
+import { createLineReader } from './read-lines.js';
+import { readMessage } from './read-message.js';
 import { MAX_MESSAGE_BYTES } from './sizes.js';
 
 export interface StdioOptions {
@@ -26,7 +28,6 @@ const STOP_MS = 1_500;
 const hasGroups = process.platform !== 'win32';
 
 export function createStdioTransport(options: StdioOptions, log: LogLines): Transport {
-  const buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
   let child: ChildProcessWithoutNullStreams | undefined;
   let ending: Promise<void> | undefined;
   // The SDK hears notifications a moment later than answers: without a break between them, the progress of a call that
@@ -73,23 +74,22 @@ export function createStdioTransport(options: StdioOptions, log: LogLines): Tran
     close: () => (ending ??= child === undefined ? Promise.resolve() : end(child)),
   };
 
+  const readLines = createLineReader(MAX_MESSAGE_BYTES, (line) => {
+    try {
+      const message = readMessage(line);
+      deliver(() => transport.onmessage?.(message));
+    } catch (error) {
+      // A line that is no message: many servers print there what belongs on their standard error.
+      transport.onerror?.(error as Error);
+    }
+  });
+
   function read(chunk: Buffer): void {
     try {
-      buffer.append(chunk);
+      readLines(chunk);
     } catch (error) {
       transport.onerror?.(error as Error);
       void transport.close();
-      return;
-    }
-    for (;;) {
-      try {
-        const message = buffer.readMessage();
-        if (message === null) return;
-        deliver(() => transport.onmessage?.(message));
-      } catch (error) {
-        // A line that is no message: many servers print there what belongs on their standard error.
-        transport.onerror?.(error as Error);
-      }
     }
   }
   return transport;

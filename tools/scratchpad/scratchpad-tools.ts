@@ -25,7 +25,8 @@ const read = defineTool({
   idempotent: true,
   run(_, { state }) {
     const entries = state.entries(NOTES);
-    if (entries.length === 0) return 'The scratchpad is empty.';
+    // What is read begins like an entry, whatever it is: readers tell it from other texts by that.
+    if (entries.length === 0) return '❓ The scratchpad is empty.';
     return entries.map(({ value }, index) => `${String(value)} [${index + 1}]`).join('\n');
   },
 });

@@ -3,9 +3,10 @@
  *
  * S1  A page beyond page 0 is given only after `search_web_page` on the same URL: in the same thread where there is
  *     one, else in the same run tree.
- * S2  At most three pages of a URL are given by `scroll_web_page` in a run. The workflow counts, when a call ends, so
- *     parallel calls and lost workers cannot go round it.
- * S3  Only a call that gives a page counts: one that is blocked, fails, or names a page that is not there does not.
+ * S2  At most three calls of `scroll_web_page` are permitted for a URL in a run. The workflow counts, when a call ends, so
+ *     parallel calls cannot go round it.
+ * S3  A call that was permitted counts, whether it gives a page, fails, or names a page that is not there. One that is
+ *     blocked was not, and one whose worker was lost told nobody of itself.
  *
  * A URL that redirects is counted under both names.
  */
@@ -23,10 +24,9 @@ export function blocked(state: ToolState, key: string, page: number): string | u
   return Number(state.value(SCROLLS, key) ?? 0) >= MOST_SCROLLS ? noMoreScrolls() : undefined;
 }
 
-export function countScroll(state: ToolState, keys: readonly string[]): void {
+export function countScroll(state: ToolState, key: string): void {
   const content = noMoreScrolls();
-  for (const key of new Set(keys))
-    state.increment(SCROLLS, key, { below: MOST_SCROLLS, otherwise: { content, notice: content } });
+  state.increment(SCROLLS, key, { below: MOST_SCROLLS, otherwise: { content, notice: content }, always: true });
 }
 
 export function noteSearch(state: ToolState, keys: readonly string[]): void {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineTool } from '../../kit/define-tool.js';
 import type { Tool, ToolContext } from '../../kit/define-tool.js';
 import { ToolError } from '../../kit/tool-error.js';
+import { tenantOf } from '../tenant-of.js';
 import { pageKey } from './fetch/check-url.js';
 import { createFetchPage } from './fetch/fetch-page.js';
 import type { FetchOptions } from './fetch/fetch-page.js';
@@ -32,8 +33,12 @@ export function webTools({ search, fetch }: WebToolsOptions): Tool[] {
   const loadPage = createLoadPage(async (address, signal) => {
     return (await search.open?.(address)) ?? fetchPage(address, signal);
   });
-  const load = (address: string, { run, signal }: ToolContext) =>
-    loadPage(address, { root_run_id: run.root_run_id, signal });
+  const load = (address: string, context: ToolContext) =>
+    loadPage(address, {
+      root_run_id: context.run.root_run_id,
+      tenant: tenantOf(context),
+      signal: context.signal,
+    });
 
   const performWebSearch = defineTool({
     tool_id: 'web.search.perform_web_search',
@@ -83,12 +88,14 @@ export function webTools({ search, fetch }: WebToolsOptions): Tool[] {
         notice(refusal);
         return refusal;
       }
+      countScroll(state, asked);
       progress(`Scrolling to page ${page}: ${address}...`);
       const loaded = await load(address, context);
+      const found = pageKey(loaded.url);
+      if (found !== asked) countScroll(state, found);
       const last = loaded.pages.length - 1;
       if (page > last)
         throw new ToolError('invalid_call', `There is no page ${page}: ${address} has pages 0 to ${last}.`);
-      countScroll(state, [asked, pageKey(loaded.url)]);
       return shownPage(loaded, page);
     },
   });

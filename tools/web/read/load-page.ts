@@ -7,7 +7,7 @@ import type { FetchPage, FetchedPage } from '../fetch/fetch-page.js';
 import { pageKey } from '../fetch/check-url.js';
 import { decodeText } from './decode-text.js';
 import type { ReadablePage } from './read-html.js';
-import { readHtmlApart } from './read-html-apart.js';
+import { createReadHtml } from './read-html-apart.js';
 import { splitPages } from './split-pages.js';
 import { visibleText } from './untrusted-text.js';
 
@@ -19,7 +19,14 @@ export interface LoadedPage {
   pages: string[];
 }
 
-export type LoadPage = (url: string, from: { root_run_id: string; signal: AbortSignal }) => Promise<LoadedPage>;
+export interface Caller {
+  root_run_id: string;
+  /** Whose share of the worker it takes. */
+  tenant: string;
+  signal: AbortSignal;
+}
+
+export type LoadPage = (url: string, from: Caller) => Promise<LoadedPage>;
 
 const LIFE_MS = 5 * 60_000;
 const MAX_KEPT = 50;
@@ -28,13 +35,14 @@ const MAX_KEPT_CHARS = 1_000_000;
 
 export function createLoadPage(fetchPage: FetchPage): LoadPage {
   const kept = new Map<string, { page: LoadedPage; until: number }>();
-  return async (url, { root_run_id, signal }) => {
+  const readHtml = createReadHtml();
+  return async (url, { root_run_id, tenant, signal }) => {
     const key = `${root_run_id} ${pageKey(url)}`;
     const known = kept.get(key);
     if (known !== undefined && known.until > Date.now()) return known.page;
     kept.delete(key);
     const fetched = await fetchPage(url, signal);
-    const page = await readPage(fetched, signal);
+    const page = await readPage(fetched, (html, address) => readHtml(html, address, { group: tenant, signal }));
     if (!fetched.no_store && page.pages.reduce((sum, text) => sum + text.length, 0) <= MAX_KEPT_CHARS) {
       kept.set(key, { page, until: Date.now() + LIFE_MS });
       const [oldest] = kept.keys();
@@ -44,17 +52,19 @@ export function createLoadPage(fetchPage: FetchPage): LoadPage {
   };
 }
 
-async function readPage(fetched: FetchedPage, signal: AbortSignal): Promise<LoadedPage> {
-  const { title, byline, text } = await readText(fetched, signal);
+type Read = (html: string, url: string) => Promise<ReadablePage>;
+
+async function readPage(fetched: FetchedPage, readHtml: Read): Promise<LoadedPage> {
+  const { title, byline, text } = await readText(fetched, readHtml);
   const visible = visibleText(text)
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();
   return { url: fetched.url, title, ...(byline === undefined ? {} : { byline }), pages: splitPages(visible) };
 }
 
-export async function readText(fetched: FetchedPage, signal: AbortSignal): Promise<ReadablePage> {
+async function readText(fetched: FetchedPage, readHtml: Read): Promise<ReadablePage> {
   const text = decodeText(fetched);
-  if (fetched.format === 'html') return readHtmlApart(text, fetched.url, signal);
+  if (fetched.format === 'html') return readHtml(text, fetched.url);
   if (fetched.format === 'json') return { title: '', text: indented(text) };
   const heading = fetched.format === 'markdown' ? /^#\s+(.+)$/m.exec(text)?.[1] : undefined;
   return { title: heading?.trim() ?? '', text };

@@ -1,35 +1,33 @@
-/** Reads a page in a thread of its own, with a limit of time and memory. */
-import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
+/** Reads pages in threads, with a limit of time and memory for each, and of pages at the same time. */
+import { availableParallelism } from 'node:os';
 import { ToolError } from '../../../kit/tool-error.js';
+import { createFairQueue } from '../../fair-queue.js';
+import type { Ticket } from '../../fair-queue.js';
+import { createThreadPool, TooExpensive } from '../../threads/thread-pool.js';
 import type { ReadablePage } from './read-html.js';
 
 const TIME_LIMIT_MS = 15_000;
 const MEMORY_LIMIT_MB = 512;
+const AT_ONCE = Math.max(2, availableParallelism());
 
-/** Threads load JavaScript only: from source (tests, development) the built one is used, as it is for workflows. */
-const BESIDE = import.meta.url.endsWith('.ts') ? '../../../dist/tools/web/read/' : './';
-const THREAD = fileURLToPath(new URL(`${BESIDE}read-html-thread.js`, import.meta.url));
-
-export async function readHtmlApart(html: string, url: string, signal: AbortSignal): Promise<ReadablePage> {
-  signal.throwIfAborted();
-  const worker = new Worker(THREAD, {
-    workerData: { html, url },
-    execArgv: [],
-    env: {},
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY_LIMIT_MB },
+export function createReadHtml(): (html: string, url: string, ticket: Ticket) => Promise<ReadablePage> {
+  const queue = createFairQueue({
+    what: 'web pages',
+    at_once: AT_ONCE,
+    per_group: Math.ceil(AT_ONCE / 2),
+    most_waiting: 50,
+    wait_ms: 20_000,
   });
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(TIME_LIMIT_MS)]);
-  return new Promise<ReadablePage>((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? unreadable(url, error) : error),
-    );
-    worker.once('exit', (code) => reject(new Error(`the thread that read ${url} ended with code ${code}`)));
-    limit.addEventListener('abort', () => reject(signal.aborted ? signal.reason : unreadable(url, limit.reason)), {
-      once: true,
+  const threads = createThreadPool<{ html: string; url: string }, ReadablePage>({
+    file: 'web/read/read-html-thread.js',
+    queue,
+    time_ms: TIME_LIMIT_MS,
+    memory_mb: MEMORY_LIMIT_MB,
+  });
+  return (html, url, ticket) =>
+    threads.ask({ html, url }, ticket).catch((error: unknown) => {
+      throw error instanceof TooExpensive ? unreadable(url, error) : error;
     });
-  }).finally(() => void worker.terminate());
 }
 
 function unreadable(url: string, cause: unknown): ToolError {

@@ -1,6 +1,8 @@
-/** A thread that reads one page: a page made to be slow must hold up nobody else, and can be stopped. */
-import { parentPort, workerData } from 'node:worker_threads';
+/** A thread that reads pages: one made to be slow must hold up nobody else, and can be stopped. */
+import { serveRequests } from '../../threads/serve-requests.js';
 import { readHtml } from './read-html.js';
 
-const { html, url } = workerData as { html: string; url: string };
-parentPort?.postMessage(readHtml(html, url));
+serveRequests((request) => {
+  const { html, url } = request as { html: string; url: string };
+  return readHtml(html, url);
+});
