@@ -8,7 +8,7 @@ export const askClarificationSpec: ToolSpec = {
   description: 'Asks the user one question and waits for the answer. Use it when you cannot go on without knowing.',
   parameters: z.toJSONSchema(
     z.object({ question: z.string(), choices: z.array(z.string()).optional().describe('answers to choose from') }),
-    { target: 'draft-7', io: 'input' },
+    { target: 'draft-7' },
   ) as ToolSpec['parameters'],
   strict: true,
   timeout_ms: 60_000,

@@ -1,140 +1,167 @@
 /** A planner of the application's own: it gets the conversation and a model to call, and decides what to do next. */
-import { Context } from '@temporalio/activity';
+import { setImmediate } from 'node:timers/promises';
 import type { CallModelInput, CallModelResult } from '../contract/activities.js';
+import type { AgentSpec } from '../contract/agent-spec.js';
 import type { ChatInvokeCompletion } from '../contract/completion.js';
 import { PerdureError } from '../contract/errors.js';
-import type { AssistantMessage } from '../contract/messages.js';
-import { ASK_CLARIFICATION_TOOL } from '../contract/names.js';
-import { createAssembler } from '../providers/index.js';
-import { attemptOf, providerOf, readStream, toRequest } from './call-model.js';
-import type { ModelDependencies } from './call-model.js';
-import { isCancelRequested, startHeartbeat } from './heartbeat.js';
-import { openLiveLine } from './live-line.js';
-import { loadMedia } from './media.js';
-import { openAttempts } from './model-attempts.js';
+import type { BaseMessage, ToolCall } from '../contract/messages.js';
+import { callerOf } from '../contract/principal.js';
+import type { StartedChild } from '../contract/run.js';
+import type { ToolSpec } from '../contract/tools.js';
+import type { PlannerContext, PlannerDecision, PlannerTool, PlannerToolResult } from '../kit/define-agent.js';
+import { check, checkSize, toRequest } from './call-model.js';
+import { inModelSession } from './model-session.js';
+import type { ModelDependencies, ModelSession } from './model-session.js';
+import { readDecision } from './planner-decision.js';
 import { openPurse } from './planner-purse.js';
-import { createPartPublisher } from './publish-part.js';
+import { openSpeech, textOf } from './planner-speech.js';
+import type { PlannerSpeech } from './planner-speech.js';
 import { sumUsage } from './sum-usage.js';
 
-export async function callPlanner(dependencies: ModelDependencies, input: CallModelInput): Promise<CallModelResult> {
-  const context = Context.current();
-  const attempt = attemptOf(context, input);
-  const heartbeat = startHeartbeat(context);
-  const live = openLiveLine(dependencies, context, input);
-  const attempts = openAttempts(
-    context,
-    heartbeat,
-    input.attempts_before ?? 0,
-    `planning ${input.step_id} of run ${input.run.run_id}`,
-  );
-  const began = Date.now();
-  try {
-    if (attempt > 1) {
-      live.publish({
-        type: 'attempt_retracted',
-        live_id: `${input.step_id}.retracted_${attempt - 1}`,
-        attempt: attempt - 1,
+export function callPlanner(dependencies: ModelDependencies, input: CallModelInput): Promise<CallModelResult> {
+  return inModelSession(
+    dependencies,
+    input,
+    { doing: 'planning', by: `planner of ${input.run.agent_id}` },
+    async (session) => {
+      const { spec, provider, messages, signal } = session;
+      const planner = dependencies.registry.agents.get(spec.agent_id)?.options.planner;
+      if (planner === undefined)
+        throw new PerdureError('unknown_agent', `this worker has no planner for ${spec.agent_id}`);
+      const speech = openSpeech(session);
+      const model = openModel(session, speech);
+      const { children = [] } = input;
+      const made = (calls: ToolCall[], stop_reason = 'planner') => ({
+        completion: { messages: withCalls(speech.close(), calls), usage: model.usage(), stop_reason },
+        model_calls: model.started(),
       });
-    }
-    const { spec: pinned, messages } = await dependencies.contexts.load(input, context);
-    const spec = attempts.pin(pinned);
-    const planner = dependencies.registry.agents.get(spec.agent_id)?.options.planner;
-    if (planner === undefined)
-      throw new PerdureError('unknown_agent', `this worker has no planner for ${spec.agent_id}`);
-    const provider = providerOf(dependencies.registry, spec);
-    const loaded = await loadMedia(messages, dependencies.artefacts);
-    const signal = AbortSignal.any([context.cancellationSignal, AbortSignal.timeout(spec.runtime.model_timeout_ms)]);
-    const done: ChatInvokeCompletion[] = [];
-    const purse = openPurse(input.allowance, spec.model, input.run.run_id);
-    let started = 0;
-    const decision = await planner({
-      run: input.run,
-      step_number: Number(input.step_id.slice('step_'.length)),
-      messages: loaded,
-      tools: spec.tools.map((tool) => tool.tool_id),
-      signal,
-      model: {
-        async invoke(asked = {}) {
-          const own = asked.instructions === undefined ? spec : { ...spec, instructions: asked.instructions };
-          const request = toRequest(input, own, [...(asked.messages ?? loaded)], attempt);
-          const paid = purse.reserve(request);
-          const assembler = createAssembler();
-          started += 1;
-          await readStream(
-            provider,
-            { ...request, tool_choice: asked.tool_choice ?? request.tool_choice },
-            signal,
-            (part) => assembler.add(part),
-          );
-          // What was said by then is no whole answer, and a planner must not take it for one.
-          signal.throwIfAborted();
-          const completion = assembler.completion();
-          paid(completion.usage);
-          done.push(completion);
-          return completion;
-        },
-      },
-    });
-    const usage =
+      let decision: PlannerDecision;
+      try {
+        decision = await planner({
+          run: input.run,
+          ...(input.caller ?? callerOf({})),
+          step_number: Number(input.step_id.slice('step_'.length)),
+          messages,
+          tools: spec.tools.map(toPlannerTool),
+          results: resultsOf(messages, children),
+          children,
+          signal,
+          model,
+        });
+      } catch (error) {
+        if (!session.isCanceled()) throw error;
+        return { ...made([]), interrupted: true };
+      }
+      if (session.isCanceled()) return { ...made([]), interrupted: true };
+      const { text, calls } = readDecision(decision, model.done);
+      const chosen = model.done.find((completion) => 'completion' in decision && completion === decision.completion);
+      if (chosen === undefined) speech.say(text);
+      else if (!model.isShown(chosen)) speech.show(chosen);
+      const source = chosen ?? model.done.findLast(({ messages: said }) => text !== '' && textOf(said) === text);
+      const { completion, model_calls } = made(calls, source?.stop_reason ?? undefined);
+      checkSize(completion, provider, spec.model.model);
+      return { completion, model_calls, ...(calls.length === 0 ? { answer: text } : {}), interrupted: false };
+    },
+  );
+}
+
+/** The calls are those that were decided on, whatever the model had proposed. */
+function withCalls(said: BaseMessage[], calls: ToolCall[]): BaseMessage[] {
+  const spoken = said.flatMap((message): BaseMessage[] => {
+    if (message.role !== 'assistant') return [message];
+    const { tool_calls: _, ...words } = message;
+    return words.content || words.refusal ? [words] : [];
+  });
+  return calls.length === 0 ? spoken : [...spoken, { role: 'assistant', content: null, tool_calls: calls }];
+}
+
+interface PlannerModel {
+  invoke: PlannerContext['model']['invoke'];
+  readonly done: readonly ChatInvokeCompletion[];
+  isShown(completion: ChatInvokeCompletion): boolean;
+  started(): number;
+  /** Of all calls together; null where one did not say. */
+  usage(): CallModelResult['completion']['usage'];
+}
+
+function openModel(session: ModelSession, speech: PlannerSpeech): PlannerModel {
+  const { input, attempt, spec, provider, messages, signal } = session;
+  const purse = openPurse(input.allowance, spec.model, input.run.run_id);
+  const done: ChatInvokeCompletion[] = [];
+  const shown = new Set<ChatInvokeCompletion>();
+  let started = 0;
+  return {
+    done,
+    isShown: (completion) => shown.has(completion),
+    started: () => started,
+    usage: () =>
       started === done.length
         ? sumUsage(
             spec.model.model,
             done.map((completion) => completion.usage),
           )
-        : null;
-    const model_calls = started;
-    if (signal.aborted && isCancelRequested(context)) {
-      return {
-        completion: { messages: [], usage },
-        ...attempts.report(),
-        duration_ms: Date.now() - began,
-        interrupted: true,
-        model_calls,
+        : null,
+    async invoke(asked = {}) {
+      const own = {
+        ...spec,
+        instructions: asked.instructions ?? spec.instructions,
+        tools: asked.tools === undefined ? spec.tools : chosenTools(spec, asked.tools),
       };
-    }
-    const message = toMessage(decision);
-    if (message.content) {
-      const publish = createPartPublisher(live, input, attempt);
-      publish({ type: 'text', delta: message.content }, { kind: 'text', n: 1, opened: true, index: 0 });
-    }
-    const completion: ChatInvokeCompletion = {
-      messages: [{ ...message, meta: { block: 1 } }],
-      usage,
-      stop_reason: 'planner',
-    };
-    return { completion, ...attempts.report(), duration_ms: Date.now() - began, interrupted: false, model_calls };
-  } catch (error) {
-    throw attempts.failed(error);
-  } finally {
-    heartbeat.stop();
-    await live.flush();
-  }
-}
-
-/** Normalised into exactly one of: tool calls, an answer, a question. A planner is the application's: it is not trusted to. */
-function toMessage(decision: Partial<DecisionFields> | undefined): AssistantMessage {
-  const { answer, ask, choices, tool_calls: given = [], text } = decision ?? {};
-  if (typeof answer === 'string' && answer !== '') return { role: 'assistant', content: answer };
-  const question = { question: ask, ...(choices === undefined ? {} : { choices }) };
-  const calls = typeof ask === 'string' && ask !== '' ? [{ tool: ASK_CLARIFICATION_TOOL, args: question }] : given;
-  if (calls.length === 0) {
-    throw new PerdureError('model_no_answer', 'the planner decided nothing: no answer, no tool call, no question');
-  }
-  return {
-    role: 'assistant',
-    content: text ?? null,
-    tool_calls: calls.map(({ tool, args }) => ({
-      id: '',
-      type: 'function',
-      function: { name: tool, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) },
-    })),
+      const request = toRequest(input, own, [...(asked.messages ?? messages)], attempt);
+      const paid = purse.reserve(request);
+      started += 1;
+      // A planner in a loop, whose model answers from memory, leaves heartbeats and readers their turn.
+      await setImmediate();
+      const isShown = asked.stream !== false;
+      const call = speech.open(isShown);
+      const chosen = { ...request, tool_choice: asked.tool_choice ?? request.tool_choice };
+      // What was said by then is no whole answer, and a planner must not take it for one.
+      if (!(await session.read(chosen, (part) => call.add(part)))) signal.throwIfAborted();
+      const completion = check(call.completion(), provider, request);
+      call.end();
+      paid(completion.usage);
+      done.push(completion);
+      if (isShown) shown.add(completion);
+      return completion;
+    },
   };
 }
 
-interface DecisionFields {
-  answer: string;
-  ask: string;
-  choices: string[];
-  tool_calls: { tool: string; args: unknown }[];
-  text: string;
+function chosenTools({ agent_id, tools }: AgentSpec, ids: readonly string[]): ToolSpec[] {
+  const unknown = ids.filter((id) => !tools.some(({ tool_id }) => tool_id === id));
+  if (unknown.length === 0) return tools.filter(({ tool_id }) => ids.includes(tool_id));
+  const what = `tools: the planner of ${agent_id} offers the model ${unknown.join(', ')}, and the run has no such tool`;
+  throw new PerdureError('invalid_request', what);
+}
+
+function toPlannerTool({ tool_id, description, parameters, kind = 'activity', agent_id }: ToolSpec): PlannerTool {
+  return { tool_id, description, parameters, kind, ...(agent_id === undefined ? {} : { agent_id }) };
+}
+
+/** Those at the end of the conversation, with the calls that they are of. */
+function resultsOf(messages: readonly BaseMessage[], children: readonly StartedChild[]): PlannerToolResult[] {
+  const last = messages.findLastIndex((message) => message.role !== 'tool');
+  const asking = messages[last];
+  const calls = asking?.role === 'assistant' ? (asking.tool_calls ?? []) : [];
+  return messages.slice(last + 1).flatMap((message) => {
+    if (message.role !== 'tool') return [];
+    const { tool_call_id, tool_name: tool, content, output_ref, trimmed, is_error = false } = message;
+    const child = children.find((started) => started.tool_call_id === tool_call_id);
+    return [
+      {
+        tool_call_id,
+        tool,
+        arguments: calls.find(({ id }) => id === tool_call_id)?.function.arguments ?? '',
+        content,
+        is_error,
+        ...(output_ref === undefined ? {} : { output_ref }),
+        ...(trimmed === undefined ? {} : { trimmed }),
+        ...(child === undefined ? {} : { link: linkOf(child) }),
+      },
+    ];
+  });
+}
+
+function linkOf({ run_id, agent_id, stream_key }: StartedChild) {
+  return { run_id, agent_id, stream_key };
 }

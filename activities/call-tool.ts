@@ -7,32 +7,46 @@
  */
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CallToolInput, CallToolResult, GeneratedFile } from '../contract/activities.js';
+import { scopeOf } from '../contract/artefacts.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
+import { digestOf } from '../contract/digest.js';
 import { idempotencyKey } from '../contract/ids.js';
-import { failureText, toolFailure } from '../contract/tool-failure.js';
+import { callerOf } from '../contract/principal.js';
+import { failureText } from '../contract/tool-failure.js';
+import type { StateChange } from '../contract/tool-state.js';
 import type { ToolFailure } from '../contract/tools.js';
 import type { ToolContext } from '../kit/define-tool.js';
 import type { RegisteredTool } from '../kit/registry.js';
 import { ToolError, isToolError } from '../kit/tool-error.js';
+import { isValued, withValue } from '../kit/with-value.js';
 import { findTool } from './find-tool.js';
 import type { ToolSources } from './find-tool.js';
-import { isCancelRequested, startHeartbeat } from './heartbeat.js';
+import { startHeartbeat } from './heartbeat.js';
+import type { Heartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import type { LiveDependencies } from './live-line.js';
-import { InvalidCall, parseArguments } from './parse-arguments.js';
+import { parseArguments } from './parse-arguments.js';
+import { failedCall, isUnexpected, Unsaid } from './thrown.js';
+import type { ReportThrown } from './thrown.js';
 import { createToolState } from './tool-state.js';
 import { toToolOutput } from './tool-output.js';
 import type { ToolOutput } from './tool-output.js';
 
+/** Calls a tool's own code, with whatever it needs around it. */
+export type AroundTool = <T>(call: { tool_id: string }, run: () => T | Promise<T>) => Promise<T>;
+
 export interface ToolDependencies extends LiveDependencies, ToolSources {
   artefacts: ArtefactStore;
+  threw: ReportThrown;
+  around: AroundTool;
 }
 
 export async function callTool(dependencies: ToolDependencies, input: CallToolInput): Promise<CallToolResult> {
+  const artefacts = dependencies.artefacts.of(scopeOf(input.run.root_run_id));
   const context = Context.current();
   const { attempt } = context.info;
   const started = Date.now();
-  const heartbeat = startHeartbeat(context);
+  const heartbeat = startHeartbeat(context, dependencies.calls);
   const live = openLiveLine(dependencies, context, input);
   const ids = { tool_id: input.tool_id, tool_call_id: input.tool_call_id };
   const retries = earlierReasons(context);
@@ -53,16 +67,17 @@ export async function callTool(dependencies: ToolDependencies, input: CallToolIn
     retries,
     ...(notices.length === 0 ? {} : { notices }),
     ...(files.length === 0 ? {} : { files }),
-    ...(failure !== undefined || state.changes.length === 0 ? {} : { changes: state.changes }),
+    ...changesOf(state.changes, failure),
   });
 
-  let chunks = 0;
+  let [chunks, length] = [0, 0];
   try {
-    const output = await execute(dependencies, input, context, {
+    const output = await execute(dependencies, input, context, heartbeat, {
+      artefacts,
       state,
       notice: (text) => void notices.push(text),
       async file({ filename, mime_type, content }) {
-        const { id, byte_size } = await dependencies.artefacts.put(content, mime_type);
+        const { id, byte_size } = await artefacts.put(content, mime_type);
         files.push({ file_id: id, filename, mime_type, byte_size });
         return { file_id: id };
       },
@@ -73,7 +88,9 @@ export async function callTool(dependencies: ToolDependencies, input: CallToolIn
         live.publish({ type: 'tool_progress', ...ids, ...note });
       },
       output(text) {
-        const index = chunks++;
+        const [index, offset] = [chunks, length];
+        chunks += 1;
+        length += text.length;
         const block_id = `${input.tool_call_id}.output`;
         live.publish({
           type: 'tool_output_chunk',
@@ -82,33 +99,50 @@ export async function callTool(dependencies: ToolDependencies, input: CallToolIn
           block_id,
           attempt,
           index,
+          offset,
           text,
         });
       },
     });
     return finish(output);
   } catch (error) {
-    const failure = toFailure(error, input.tool_id);
-    if (
-      isRetryable(error) &&
-      !isCancelRequested(context) &&
-      attempt < (context.info.retryPolicy?.maximumAttempts ?? 1)
-    ) {
-      heartbeat.note({ reasons: [...retries, failure.message] });
+    const { failure, debug_message } = failedCall(input.tool_id, error);
+    const digest = debug_message === undefined ? undefined : digestOf(debug_message);
+    if (isUnexpected(error)) {
+      const repeated = digest !== undefined && digest === notesOf(context).threw;
+      const { run_id } = input.run;
+      dependencies.threw({
+        what: `tool ${input.tool_id}`,
+        error,
+        run_id,
+        tool_call_id: input.tool_call_id,
+        attempt,
+        repeated,
+      });
+    }
+    if (isRetryable(error) && !heartbeat.isCanceled() && attempt < (context.info.retryPolicy?.maximumAttempts ?? 1)) {
+      heartbeat.note({ reasons: [...retries, failure.message], threw: digest });
       throw ApplicationFailure.retryable(failure.message, failure.kind);
     }
-    return finish({ content: failureText(failure) }, failure);
+    const debug = debug_message === undefined ? {} : { debug_message };
+    return { ...finish({ content: failureText(failure) }, failure), ...debug };
   } finally {
     heartbeat.stop();
     await live.flush();
   }
 }
 
+function changesOf(changes: StateChange[], failure: ToolFailure | undefined): Pick<CallToolResult, 'changes'> {
+  const made = failure === undefined ? changes : changes.filter((change) => 'always' in change && change.always);
+  return made.length === 0 ? {} : { changes: made };
+}
+
 async function execute(
-  { registry, toolsets, artefacts }: ToolDependencies,
+  { registry, toolsets, around }: ToolDependencies,
   input: CallToolInput,
   context: Context,
-  given: Pick<ToolContext, 'progress' | 'output' | 'notice' | 'file' | 'state'>,
+  heartbeat: Heartbeat,
+  given: Pick<ToolContext, 'progress' | 'output' | 'notice' | 'file' | 'state' | 'artefacts'>,
 ): Promise<ToolOutput> {
   const known = findTool({ registry, toolsets }, input.tool_id, input.found);
   if (known === undefined)
@@ -119,29 +153,30 @@ async function execute(
   const { options } = known.tool;
   const args = await parseArguments(known, input.arguments);
   const timeout = AbortSignal.timeout(known.spec.timeout_ms);
-  const signal = AbortSignal.any([context.cancellationSignal, timeout]);
-  const running = Promise.resolve().then(() =>
+  const signal = AbortSignal.any([heartbeat.signal, timeout]);
+  const running = around({ tool_id: input.tool_id }, () =>
     options.run(args, {
       ...given,
       run: input.run,
+      ...(input.caller ?? callerOf({})),
       tool_call_id: input.tool_call_id,
       idempotency_key: idempotencyKey(input.run.run_id, input.tool_call_id),
       attempt: context.info.attempt,
       signal,
-      artefacts,
     }),
   );
   const value = await stopAfterGrace(running, signal, registry.runtime.cancel_grace_ms).catch((error: unknown) => {
     if (!signal.aborted || isToolError(error)) throw error;
-    throw abortedError(context, timeout, known, error);
+    throw abortedError(heartbeat, timeout, known, error);
   });
-  return toToolOutput(await checkOutput(known, value), artefacts);
+  return toToolOutput(await checkOutput(known, value), given.artefacts);
 }
 
 async function checkOutput(known: RegisteredTool, value: unknown): Promise<Parameters<typeof toToolOutput>[0]> {
   const { output } = known.tool.options;
   if (output === undefined) return value as Parameters<typeof toToolOutput>[0];
-  const parsed = await output.safeParseAsync(value);
+  const parsed = await output.safeParseAsync(isValued(value) ? value.value : value);
+  if (parsed.success && isValued(value)) return withValue(value.content, parsed.data);
   if (parsed.success) return parsed.data as Parameters<typeof toToolOutput>[0];
   throw new ToolError(
     'malformed_result',
@@ -154,7 +189,7 @@ async function stopAfterGrace<T>(running: Promise<T>, signal: AbortSignal, grace
   let timer: NodeJS.Timeout | undefined;
   const given = new Promise<never>((_resolve, reject) => {
     const begin = () => {
-      timer = setTimeout(() => reject(new Error(`it did not stop within ${graceMs} ms of being told to`)), graceMs);
+      timer = setTimeout(() => reject(new NotStopped(graceMs)), graceMs);
     };
     if (signal.aborted) begin();
     else signal.addEventListener('abort', begin, { once: true });
@@ -166,13 +201,15 @@ async function stopAfterGrace<T>(running: Promise<T>, signal: AbortSignal, grace
   }
 }
 
-function abortedError(context: Context, timeout: AbortSignal, known: RegisteredTool, error: unknown): ToolError {
+function abortedError(heartbeat: Heartbeat, timeout: AbortSignal, known: RegisteredTool, error: unknown): ToolError {
   const { tool_id, idempotent, timeout_ms } = known.spec;
-  const detail = error instanceof Error ? ` (${error.message})` : '';
-  if (isCancelRequested(context)) return new ToolError('canceled', `${tool_id} was canceled${detail}.`);
+  // What a tool throws as it is told to stop is mostly that it was.
+  const detail = error instanceof NotStopped ? ` (${error.message})` : '';
+  const cause = isUnexpected(error) && detail === '' ? new Unsaid('', { cause: error }) : undefined;
+  if (heartbeat.isCanceled()) return new ToolError('canceled', `${tool_id} was canceled${detail}.`);
   if (timeout.aborted) {
     const message = `${tool_id} did not finish within ${timeout_ms} ms${detail}.`;
-    return new ToolError('timeout', message, { retryable: idempotent });
+    return new ToolError('timeout', message, { retryable: idempotent, cause });
   }
   return idempotent
     ? new ToolError('internal', `The worker is shutting down${detail}.`, { retryable: true })
@@ -182,10 +219,11 @@ function abortedError(context: Context, timeout: AbortSignal, known: RegisteredT
       );
 }
 
-function toFailure(error: unknown, toolId: string): ToolFailure {
-  if (error instanceof InvalidCall) return toolFailure(error.kind, error.message, error.issues);
-  if (isToolError(error)) return toolFailure(error.kind, error.message);
-  return toolFailure('internal', `${toolId} failed: ${error instanceof Error ? error.message : String(error)}`);
+/** A tool was told to stop, and the grace has passed. */
+class NotStopped extends Error {
+  constructor(graceMs: number) {
+    super(`it did not stop within ${graceMs} ms of being told to`);
+  }
 }
 
 function isRetryable(error: unknown): boolean {
@@ -194,7 +232,12 @@ function isRetryable(error: unknown): boolean {
 
 /** Why each earlier attempt was given up: what it noted before it threw, or that its worker was lost. */
 function earlierReasons(context: Context): string[] {
-  const { attempt, heartbeatDetails } = context.info;
-  const noted = ((heartbeatDetails as { reasons?: string[] } | undefined)?.reasons ?? []).slice(0, attempt - 1);
+  const { attempt } = context.info;
+  const noted = (notesOf(context).reasons ?? []).slice(0, attempt - 1);
   return [...noted, ...Array.from({ length: attempt - 1 - noted.length }, () => 'the worker was lost')];
+}
+
+/** What the attempts before this one noted. `threw` is a digest: what was thrown is nobody's to keep. */
+function notesOf({ info }: Context): { reasons?: string[]; threw?: string } {
+  return (info.heartbeatDetails as ReturnType<typeof notesOf> | undefined) ?? {};
 }

@@ -19,11 +19,7 @@ export async function collectTurn(client: Context['client'], input: CollectTurnI
   const turn = projectTurn(thread_id, events);
   // A run that was killed has no end in its log; one that was never there has none either.
   if (events.at(-1)?.type !== 'run_completed') endTurn(turn, lost, at);
-  const goals = events.flatMap((event): CollectedTurn['goals'] => {
-    if (event.type === 'goal_achieved') return [{ goal_id: event.goal_id, status: 'achieved', at: event.at }];
-    if (event.type === 'goal_failed') return [{ goal_id: event.goal_id, status: 'failed', at: event.at }];
-    return [];
-  });
+  const goals = [...turn.goals].map(([goal_id, end]) => ({ goal_id, ...end }));
   const compacted = events.findLast((event) => event.type === 'context_compacted');
   return {
     messages: turn.messages,
@@ -51,7 +47,8 @@ function behindSummary(
 
 async function readLog(client: Context['client'], runId: string): Promise<DurableEvent[]> {
   const handle = client.workflow.getHandle(runId);
-  const read = (request: PageRequest) => handle.query<LogPage, [PageRequest]>(READ_LOG, request);
+  // The run has ended: each page would cost a replay.
+  const read = (request: PageRequest) => handle.query<LogPage, [PageRequest]>(READ_LOG, { ...request, whole: true });
   const events: DurableEvent[] = [];
   try {
     for await (const { text } of readPages(read, 0)) events.push(JSON.parse(text) as DurableEvent);

@@ -11,12 +11,13 @@ import { PerdureError } from '../contract/errors.js';
 import type { BaseMessage } from '../contract/messages.js';
 import { roomForMessages } from '../contract/reservation.js';
 import { askModel } from './ask-model.js';
-import { providerOf } from './call-model.js';
-import type { ModelDependencies } from './call-model.js';
+import { providerOf } from './model-session.js';
+import type { ModelDependencies } from './model-session.js';
 import { behindCut, chooseCut } from './choose-cut.js';
 import { digestOfAll } from './context-cache.js';
 import { startHeartbeat } from './heartbeat.js';
 import { openAttempts } from './model-attempts.js';
+import { openOutage } from './outlast-outage.js';
 import { summarize } from './summarize.js';
 import type { Question } from './summarize.js';
 import { sumUsage } from './sum-usage.js';
@@ -27,9 +28,11 @@ const LEAST_ROOM = 1_000;
 export async function compactContext(dependencies: ModelDependencies, input: CompactInput): Promise<CompactResult> {
   const context = Context.current();
   const started = Date.now();
-  const heartbeat = startHeartbeat(context);
+  const heartbeat = startHeartbeat(context, dependencies.calls);
   const where = `compacting the conversation of ${input.step_id} of run ${input.run.run_id}`;
-  const attempts = openAttempts(context, heartbeat, 0, where);
+  const attempts = openAttempts(context, heartbeat, 0, where, (error) =>
+    dependencies.threw({ what: 'model provider', error, run_id: input.run.run_id, attempt: context.info.attempt }),
+  );
   const usages: (ChatInvokeUsage | null)[] = [];
   try {
     const { spec: pinned, messages } = await dependencies.contexts.load(input, context);
@@ -43,11 +46,15 @@ export async function compactContext(dependencies: ModelDependencies, input: Com
       usage: sumUsage(spec.model.model, usages),
     });
     if (cut === undefined) return done();
-    const asked = { ...spec.model, provider: providerOf(dependencies.registry, spec) };
+    const outage = openOutage(context, heartbeat, spec, attempts.isLastProfile());
+    const asked = { ...spec.model, provider: providerOf(dependencies.registry, spec), outage };
     const { run_id } = input.run;
     const ask = async (question: Question) => {
       const ids = { run_id, step_id: `${input.step_id}.compaction`, timeout_ms: spec.runtime.model_timeout_ms };
-      const { text, usage } = await askModel(context, asked, { ...question, ...ids });
+      const { text, usage } = await askModel({ ...heartbeat, attempt: context.info.attempt }, asked, {
+        ...question,
+        ...ids,
+      });
       usages.push(usage);
       return text;
     };

@@ -1,9 +1,9 @@
 /**
- * The conversation before a model call's new messages: from the worker's memory, or by query from the workflow. Of a
- * turn, the first part of it is its thread's, and is read from there.
+ * The conversation before a model call's new messages: from the worker's memory, else from the run's own history, and
+ * where that cannot tell, by query from the workflow. Of a turn, the first part of it is its thread's, and is read there.
  *
  * C1  What is used always matches the digest that the workflow gave: a stale or foreign entry is a miss.
- * C2  Reading by query leaves no trace in history.
+ * C2  Reading leaves no trace in history.
  * C3  Of a thread that was read before, only what is new is read.
  */
 import type { Context } from '@temporalio/activity';
@@ -15,6 +15,7 @@ import type { BaseMessage } from '../contract/messages.js';
 import { READ_CONTEXT } from '../contract/names.js';
 import { readPages } from '../contract/pages.js';
 import type { Page, PageRequest } from '../contract/pages.js';
+import { contextFromHistory } from './history-context.js';
 import { withRetries } from './query-retries.js';
 import { createThreadPrefixes } from './thread-prefixes.js';
 
@@ -70,9 +71,14 @@ export function createContextCache(maxRuns: number): ContextCache {
     const before = isBehind ? [] : (await threads.load(thread, context)).slice(behind);
     const isFirst = thread !== undefined && input.compacted === undefined && input.prefix.length === thread.length;
     // Primed when the run was resolved: its own conversation begins now.
-    if (isFirst && known?.spec_digest === input.spec_digest && input.prefix.digest === thread.digest)
-      return { spec: known.spec, messages: before };
-    return fetchRun(input, before, context);
+    const spec = known?.spec_digest === input.spec_digest ? known.spec : undefined;
+    if (isFirst && spec !== undefined && input.prefix.digest === thread.digest) return { spec, messages: before };
+    const beginnings = [
+      ...(known === undefined ? [] : [known]),
+      ...(input.compacted !== undefined || isBehind ? [] : [{ messages: before, digest: thread.digest }]),
+      { messages: [], digest: EMPTY_DIGEST },
+    ];
+    return (await contextFromHistory(input, beginnings, spec, context)) ?? fetchRun(input, before, context);
   }
 }
 

@@ -1,22 +1,27 @@
 /** The result of an agent that was used as a tool: what its finalizer makes of the run, or its answer, trimmed if large. */
 import type { FinalizeInput, FinalizeResult } from '../contract/activities.js';
+import { scopeOf } from '../contract/artefacts.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
-import { failureText, toolFailure } from '../contract/tool-failure.js';
+import { callerOf } from '../contract/principal.js';
+import { failureText } from '../contract/tool-failure.js';
 import type { Registry } from '../kit/registry.js';
-import { isToolError } from '../kit/tool-error.js';
 import { parseArguments } from './parse-arguments.js';
+import { failedCall, isUnexpected } from './thrown.js';
+import type { ReportThrown } from './thrown.js';
 import { toToolOutput } from './tool-output.js';
 
 interface FinalizeDependencies {
   registry: Registry;
   artefacts: ArtefactStore;
+  threw: ReportThrown;
 }
 
 export async function finalizeChild(
-  { registry, artefacts }: FinalizeDependencies,
+  { registry, artefacts: store, threw }: FinalizeDependencies,
   input: FinalizeInput,
 ): Promise<FinalizeResult> {
   const { output, run } = input;
+  const artefacts = store.of(scopeOf(run.root_run_id));
   if (output.status !== 'success')
     throw new Error(`run ${output.run.run_id} did not succeed: there is nothing to finalize`);
   const known = registry.tools.get(input.tool_id);
@@ -26,17 +31,15 @@ export async function finalizeChild(
     const value = await finalizer({
       input: await parseArguments(known, input.arguments),
       parent: run,
+      ...(input.caller ?? callerOf({})),
       child: output,
       artefacts,
     });
     return await toToolOutput(value, artefacts);
   } catch (error) {
-    const failure = isToolError(error)
-      ? toolFailure(error.kind, error.message)
-      : toolFailure(
-          'internal',
-          `The finalizer of ${input.tool_id} failed: ${error instanceof Error ? error.message : String(error)}`,
-        );
-    return { content: failureText(failure), failure };
+    const { tool_id, tool_call_id } = input;
+    if (isUnexpected(error)) threw({ what: `finalizer of tool ${tool_id}`, error, run_id: run.run_id, tool_call_id });
+    const failed = failedCall(`The finalizer of ${tool_id}`, error);
+    return { content: failureText(failed.failure), ...failed };
   }
 }

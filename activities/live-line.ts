@@ -2,6 +2,7 @@
 import type { Context } from '@temporalio/activity';
 import type { LiveEvent } from '../contract/live-events.js';
 import type { RunHandle } from '../contract/run.js';
+import type { CallBoard } from '../live/call-board.js';
 import type { LiveChannel } from '../live/channel.js';
 import type { SignalPublishing } from '../live/signal-publisher.js';
 
@@ -14,6 +15,7 @@ export interface LiveLine {
 
 export interface LiveDependencies {
   channel: LiveChannel;
+  calls: CallBoard;
   signals: SignalPublishing;
 }
 
@@ -23,13 +25,14 @@ export function openLiveLine(
   input: { run: RunHandle; step_id: string; signal_live: boolean },
 ): LiveLine {
   const { workflowExecution } = context.info;
+  const origin = workflowExecution === undefined ? undefined : { execution: workflowExecution.runId };
   const publisher =
     input.signal_live && workflowExecution !== undefined ? signals.for(workflowExecution, context.client) : undefined;
   return {
     publish(draft) {
       const { type, live_id, ...rest } = draft;
       const event = { type, live_id, ...input.run, step_id: input.step_id, ...rest } as LiveEvent;
-      channel.publishLive(input.run.run_id, [event]);
+      channel.publishLive(input.run.run_id, [event], origin);
       publisher?.publish(event);
     },
     flush: async () => publisher?.flush(),

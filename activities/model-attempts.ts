@@ -6,9 +6,10 @@ import type { Context } from '@temporalio/activity';
 import type { CallModelResult } from '../contract/activities.js';
 import type { AgentSpec } from '../contract/agent-spec.js';
 import { isPerdureError } from '../contract/errors.js';
-import { fallbacksOf, modelOfAttempt } from '../contract/model-chain.js';
+import { fallbacksOf, modelChain, modelOfAttempt } from '../contract/model-chain.js';
 import { toApplicationFailure } from './classify-failure.js';
 import type { Heartbeat } from './heartbeat.js';
+import { isUnexpected } from './thrown.js';
 
 /** Of an attempt whose worker died, or went away. */
 const WORKER_LOST = 'worker_lost';
@@ -18,14 +19,22 @@ const AT_ONCE_MS = 1;
 export interface ModelAttempts {
   /** The pinned agent with the model that this attempt asks. */
   pin(spec: AgentSpec): AgentSpec;
+  /** Nobody is asked after the one that this attempt asks. */
+  isLastProfile(): boolean;
   /** What the workflow is told of it. */
   report(): Pick<CallModelResult, 'attempt' | 'profile' | 'fallbacks'>;
   /** The error as it leaves the activity. */
   failed(error: unknown): unknown;
 }
 
-/** `before`: attempts that the step has had in earlier calls; the chain begins anew with each. `where` begins the message of an error. */
-export function openAttempts(context: Context, heartbeat: Heartbeat, before: number, where: string): ModelAttempts {
+/** `before`: attempts that the step has had in earlier calls; the chain begins anew with each. `where` begins the message of an error, and `threw` hears of one that nobody meant. */
+export function openAttempts(
+  context: Context,
+  heartbeat: Heartbeat,
+  before: number,
+  where: string,
+  threw: (error: unknown) => void,
+): ModelAttempts {
   const { attempt } = context.info;
   const reasons = earlierReasons(context);
   let spec: AgentSpec | undefined;
@@ -40,6 +49,9 @@ export function openAttempts(context: Context, heartbeat: Heartbeat, before: num
       spec = pinned;
       return { ...pinned, model: profileOf(pinned, attempt) };
     },
+    isLastProfile() {
+      return spec === undefined || profileOf(spec, attempt).profile === modelChain(spec.model).at(-1)?.profile;
+    },
     report() {
       const changes = fallbacks();
       return {
@@ -52,6 +64,7 @@ export function openAttempts(context: Context, heartbeat: Heartbeat, before: num
     failed(error) {
       if (error instanceof Error && (error.name === 'ApplicationFailure' || error.name === 'CancelledFailure'))
         return error;
+      if (isUnexpected(error)) threw(error);
       const code = isPerdureError(error) && error.code !== 'server_unreachable' ? error.code : WORKER_LOST;
       heartbeat.note({ reasons: [...reasons, code] });
       const changes = spec !== undefined && profileOf(spec, attempt).profile !== profileOf(spec, attempt + 1).profile;

@@ -1,13 +1,10 @@
 /** Where a thread's request enters: it is validated here, with what of the configuration the thread needs. */
-import type { OpenedThread } from '../contract/activities.js';
+import type { OpenedThread, OpenThreadInput } from '../contract/activities.js';
 import { checkThreadRequest } from '../contract/thread-request.js';
 import { findAgent, findProfile } from './resolve-run.js';
 import type { ResolveDependencies } from './resolve-run.js';
 
-export function openThread(
-  { registry, searchAttributes }: ResolveDependencies,
-  input: { thread_id: string; request: unknown },
-): OpenedThread {
+export function openThread({ registry, searchAttributes }: ResolveDependencies, input: OpenThreadInput): OpenedThread {
   const request = checkThreadRequest(input.request);
   // A thread that could never answer is refused at once, not at its first turn.
   const { profile } = findAgent(registry, request.agent_id);
@@ -19,5 +16,7 @@ export function openThread(
     runtime: continue_as_new_after_events === undefined ? {} : { continue_as_new_after_events },
     search_attributes: [...searchAttributes],
     ...(title_profile === undefined ? {} : { title_profile }),
+    model_profile: request.model_profile ?? profile,
+    ...(input.revision === undefined ? {} : { revision: input.revision }),
   };
 }

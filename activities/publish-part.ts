@@ -13,11 +13,11 @@ export type PartPublisher = (part: ModelStreamPart, delta: BlockDelta | undefine
 export function createPartPublisher(live: LiveLine, input: CallModelInput, attempt: number): PartPublisher {
   const summaryBlock = `${input.step_id}.summary`;
   const names = new Map<number, string>();
-  const chunks = new Map<string, number>();
+  const told = new Map<string, { chunks: number; length: number }>();
 
   return (part, delta) => {
     if (part.type === 'tool_call') toolInput(part);
-    else if (delta !== undefined && (part.type === 'text' || part.type === 'reasoning')) text(part.delta, delta);
+    else if (delta !== undefined && 'delta' in part) text(part.delta, delta);
   };
 
   function text(piece: string, delta: BlockDelta): void {
@@ -25,7 +25,7 @@ export function createPartPublisher(live: LiveLine, input: CallModelInput, attem
     const summary = input.pass === 'synthesis' && delta.kind === 'text';
     const kind = summary ? 'summary' : delta.kind;
     const block_id = summary ? summaryBlock : blockId(input.step_id, delta.n);
-    const index = next(block_id);
+    const { index, offset } = next(block_id, piece);
     if (index === 0)
       live.publish({ type: `${kind}_start`, live_id: `${block_id}#${attempt}.start`, block_id, attempt });
     live.publish({
@@ -34,6 +34,7 @@ export function createPartPublisher(live: LiveLine, input: CallModelInput, attem
       block_id,
       attempt,
       index,
+      offset,
       text: piece,
     });
   }
@@ -43,14 +44,16 @@ export function createPartPublisher(live: LiveLine, input: CallModelInput, attem
     names.set(part.index, name);
     if (!part.arguments_delta || input.pass === 'synthesis') return;
     const block_id = `${input.step_id}.input_${part.index + 1}`;
-    const index = next(block_id);
+    const { arguments_delta: piece } = part;
+    const { index, offset } = next(block_id, piece);
     const live_id = `${block_id}#${attempt}.${index}`;
-    live.publish({ type: 'tool_input_chunk', live_id, block_id, attempt, index, name, text: part.arguments_delta });
+    live.publish({ type: 'tool_input_chunk', live_id, block_id, attempt, index, offset, name, text: piece });
   }
 
-  function next(block: string): number {
-    const index = chunks.get(block) ?? 0;
-    chunks.set(block, index + 1);
-    return index;
+  /** The place of the next chunk of a block. */
+  function next(block: string, piece: string): { index: number; offset: number } {
+    const { chunks, length } = told.get(block) ?? { chunks: 0, length: 0 };
+    told.set(block, { chunks: chunks + 1, length: length + piece.length });
+    return { index: chunks, offset: length };
   }
 }

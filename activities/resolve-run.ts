@@ -6,13 +6,17 @@ import type { AgentSpec, PinnedModel } from '../contract/agent-spec.js';
 import { PerdureError } from '../contract/errors.js';
 import { withClientContext } from '../contract/client-context.js';
 import type { Limits, RunLimits } from '../contract/limits.js';
+import { READ_OUTPUT_TOOL } from '../contract/names.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import { checkRequest } from '../contract/check-request.js';
 import type { RunRequest } from '../contract/run.js';
 import type { ModelProfile } from '../kit/define-config.js';
+import type { RunContext } from '../kit/define-tool.js';
 import { fallbackChain } from '../kit/model-fallback.js';
 import type { Registry, RegisteredAgent } from '../kit/registry.js';
+import type { CallBoard } from '../live/call-board.js';
 import { clientToolId } from '../contract/ids.js';
+import { callerOf } from '../contract/principal.js';
 import { decide } from '../contract/policy.js';
 import type { ToolSpec } from '../contract/tools.js';
 import { askClarificationSpec } from './ask-clarification.js';
@@ -23,11 +27,12 @@ import type { Discovery, Toolsets } from './toolsets.js';
 
 export interface ResolveDependencies {
   registry: Registry;
+  calls: CallBoard;
   searchAttributes: readonly SearchAttributeName[];
 }
 
 export async function resolveRun(
-  { registry, searchAttributes, toolsets }: ResolveDependencies & { toolsets: Toolsets },
+  { registry, calls, searchAttributes, toolsets }: ResolveDependencies & { toolsets: Toolsets },
   input: ResolveRunInput,
   context: Context,
 ): Promise<ResolvedRun> {
@@ -50,15 +55,27 @@ export async function resolveRun(
   const agent = findAgent(registry, request.agent_id);
   // Before anything is asked of others: a profile that is not there is news at once.
   findProfile(registry, request.model_profile ?? agent.profile);
-  const discovery = await discover(toolsets, agent, context);
-  return { request, spec: pinAgent(registry, agent, request, searchAttributes, discovery) };
+  const run = {
+    run_id: input.run_id,
+    agent_id: request.agent_id,
+    root_run_id: request.parent?.root_run_id ?? input.run_id,
+  };
+  const discovery = await discover(toolsets, agent, { run, ...callerOf(request) }, context, calls);
+  const spec = pinAgent(registry, agent, request, searchAttributes, discovery);
+  return { request, spec, ...(input.revision === undefined ? {} : { revision: input.revision }) };
 }
 
-async function discover(toolsets: Toolsets, agent: RegisteredAgent, context: Context): Promise<Discovery> {
+async function discover(
+  toolsets: Toolsets,
+  agent: RegisteredAgent,
+  of: RunContext,
+  context: Context,
+  calls: CallBoard,
+): Promise<Discovery> {
   if (agent.toolsets.length === 0) return { tools: [], missing: [] };
-  const heartbeat = startHeartbeat(context);
+  const heartbeat = startHeartbeat(context, calls);
   try {
-    return await toolsets.discover(agent.toolsets, context.cancellationSignal);
+    return await toolsets.discover(agent.toolsets, heartbeat.signal, of);
   } finally {
     heartbeat.stop();
   }
@@ -97,22 +114,27 @@ function pinAgent(
   const tools = catalogue(agent, request, discovery.tools);
   const goals = pinGoals(registry, request.goals ?? []);
   const isDenied = (tool: ToolSpec) => decide(policies, tool.tool_id).decision === 'deny';
+  const offered = [...worthOffering(tools.filter((tool) => !isDenied(tool))), ...goals.tools];
   return {
     version: AGENT_SPEC_VERSION,
     agent_id: options.agent_id,
     description: options.description ?? '',
     instructions: withClientContext(options.instructions, request.thread),
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.tool_choice === undefined ? {} : { tool_choice: options.tool_choice }),
     model: {
       ...pinModel(profileName, profile),
       ...(spares.length === 0 ? {} : { fallback: spares.map((name) => pinModel(name, findProfile(registry, name))) }),
     },
     // What the model is shown is what is enforced.
-    tools: [...tools.filter((tool) => !isDenied(tool)), ...goals.tools],
+    tools: offered,
     denied_tools: tools.filter(isDenied).map((tool) => tool.tool_id),
-    policies: policies.map(({ allow, deny, approve }) => ({
+    policies: policies.map(({ allow, deny, approve, answers, approvals }) => ({
       allow: allow === 'all' ? allow : [...allow],
       deny: [...deny],
       approve: [...approve],
+      ...(answers === undefined ? {} : { answers: [...answers] }),
+      ...(approvals === undefined ? {} : { approvals: [...approvals] }),
     })),
     ...(agent.await_expires_ms === undefined ? {} : { await_expires_ms: agent.await_expires_ms }),
     ...(options.planner === undefined ? {} : { planner: true }),
@@ -121,6 +143,7 @@ function pinAgent(
     ...(discovery.missing.length === 0 ? {} : { missing_toolsets: discovery.missing }),
     limits: narrowAll(agent.limits, request.limits),
     synthesis: options.synthesis ?? false,
+    ...(options.on_cut_answer === undefined ? {} : { on_cut_answer: options.on_cut_answer }),
     runtime: { ...registry.runtime, signal_live: registry.runtime.signal_live || request.signal_live === true },
     search_attributes: [...searchAttributes],
   };
@@ -156,8 +179,12 @@ function catalogue(agent: RegisteredAgent, request: RunRequest, found: readonly 
   // A planner can decide to ask.
   const asks = agent.options.clarifications === true || agent.options.planner !== undefined;
   const running = [...agent.tools, ...found];
-  const own = [...running, ...client, ...(asks ? [askClarificationSpec] : [])];
-  return running.length === 0 ? own : [...own, readOutputSpec];
+  return [...running, ...client, ...(asks ? [askClarificationSpec] : []), readOutputSpec];
+}
+
+/** Whoever can call nothing else has nothing to read on in. */
+function worthOffering(tools: readonly ToolSpec[]): readonly ToolSpec[] {
+  return tools.every(({ tool_id }) => tool_id === READ_OUTPUT_TOOL) ? [] : tools;
 }
 
 function narrowAll(own: RunLimits, asked: RunLimits | undefined): RunLimits {

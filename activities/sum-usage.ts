@@ -11,10 +11,12 @@ export function sumUsage(
     total.input_tokens += usage.input_tokens;
     total.output_tokens += usage.output_tokens;
     total.total_tokens += usage.total_tokens;
+    if (usage.estimated === true) total.estimated = true;
     if (usage.input_cached_tokens)
       total.input_cached_tokens = (total.input_cached_tokens ?? 0) + usage.input_cached_tokens;
     if (usage.input_cache_creation_tokens)
       total.input_cache_creation_tokens = (total.input_cache_creation_tokens ?? 0) + usage.input_cache_creation_tokens;
+    if (usage.input_image_tokens) total.input_image_tokens = (total.input_image_tokens ?? 0) + usage.input_image_tokens;
   }
   return total;
 }

@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import type { TitleInput } from '../contract/activities.js';
 import { PerdureError } from '../contract/errors.js';
 import type { Registry } from '../kit/registry.js';
+import type { CallBoard } from '../live/call-board.js';
 import { askModel } from './ask-model.js';
 import { startHeartbeat } from './heartbeat.js';
 import { findProfile } from './resolve-run.js';
@@ -13,11 +14,15 @@ const INSTRUCTIONS =
 
 const MOST_CHARACTERS = 80;
 
-export async function titleThread(registry: Registry, input: TitleInput): Promise<string> {
+export async function titleThread(
+  { registry, calls }: { registry: Registry; calls: CallBoard },
+  input: TitleInput,
+): Promise<string> {
   const { thread_id, profile, question, answer } = input;
-  const heartbeat = startHeartbeat(Context.current());
+  const context = Context.current();
+  const heartbeat = startHeartbeat(context, calls);
   try {
-    const { text } = await askModel(Context.current(), findProfile(registry, profile), {
+    const { text } = await askModel({ ...heartbeat, attempt: context.info.attempt }, findProfile(registry, profile), {
       instructions: INSTRUCTIONS,
       text: `The user: ${question}\n\nThe assistant: ${answer}`,
       run_id: thread_id,

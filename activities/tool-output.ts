@@ -1,22 +1,32 @@
 /** From what a tool returned to what the model reads: large outputs are kept whole in the store and trimmed here. */
-import type { ArtefactStore } from '../contract/artefacts.js';
+import type { Artefacts } from '../contract/artefacts.js';
 import { offloadMedia } from '../contract/offload-media.js';
 import type { ToolContent, ToolOutputRef } from '../contract/messages.js';
 import { READ_OUTPUT_TOOL } from '../contract/names.js';
 import { INLINE_LIMIT_BYTES, TRIMMED_CHARS } from '../contract/sizes.js';
 import type { ToolReturn } from '../kit/define-tool.js';
 import { ToolError } from '../kit/tool-error.js';
+import { isValued } from '../kit/with-value.js';
 
 export interface ToolOutput {
   content: ToolContent;
+  /** What the text is the JSON of. */
+  value?: unknown;
   output_ref?: ToolOutputRef;
   trimmed?: true;
 }
 
 type Parts = Exclude<ToolContent, string>;
 
-export async function toToolOutput(value: ToolReturn, artefacts: ArtefactStore): Promise<ToolOutput> {
-  if (!isParts(value)) return trimText(asText(value), artefacts);
+export async function toToolOutput(value: ToolReturn, artefacts: Artefacts): Promise<ToolOutput> {
+  if (isValued(value)) return { ...(await toToolOutput(value.content, artefacts)), ...smallValue(value.value) };
+  if (typeof value === 'string' || value === undefined) return trimText(value ?? '', artefacts);
+  if (!isParts(value)) {
+    const text = asText(value);
+    const output = await trimText(text, artefacts);
+    // As the text has it, so that nobody reads here what JSON cannot say.
+    return output.trimmed === true || text === '' ? output : { ...output, value: JSON.parse(text) as unknown };
+  }
   const parts = await offloadMedia(value, artefacts, (base64) => Buffer.from(base64, 'base64'));
   const output: ToolOutput = { content: [] };
   const kept: Parts = [];
@@ -32,7 +42,7 @@ export async function toToolOutput(value: ToolReturn, artefacts: ArtefactStore):
   return { ...output, content: kept };
 }
 
-async function trimText(text: string, artefacts: ArtefactStore): Promise<ToolOutput> {
+async function trimText(text: string, artefacts: Artefacts): Promise<ToolOutput> {
   const bytes = Buffer.byteLength(text, 'utf8');
   if (bytes <= INLINE_LIMIT_BYTES) return { content: text };
   const { id } = await artefacts.put(text, 'text/plain; charset=utf-8');
@@ -48,9 +58,14 @@ async function trimText(text: string, artefacts: ArtefactStore): Promise<ToolOut
   };
 }
 
-function asText(value: Exclude<ToolReturn, Parts>): string {
-  if (typeof value === 'string') return value;
-  if (value === undefined) return '';
+/** As JSON has it; nothing where that is too large to be kept beside its text. */
+function smallValue(value: unknown): { value?: unknown } {
+  const text = value === undefined ? '' : asText(value as object);
+  if (text === '' || Buffer.byteLength(text, 'utf8') > INLINE_LIMIT_BYTES) return {};
+  return { value: JSON.parse(text) as unknown };
+}
+
+function asText(value: Exclude<ToolReturn, Parts | string | undefined>): string {
   try {
     return JSON.stringify(value) ?? '';
   } catch (error) {

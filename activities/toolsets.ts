@@ -9,9 +9,13 @@ import type { AgentSpec } from '../contract/agent-spec.js';
 import { isPerdureError, PerdureError } from '../contract/errors.js';
 import { TOOL_ID_PATTERN } from '../contract/ids.js';
 import type { ToolSpec } from '../contract/tools.js';
+import type { RunContext } from '../kit/define-tool.js';
 import { toolsetIdOf } from '../kit/define-toolset.js';
 import type { FoundTool, OpenToolset, Toolset } from '../kit/define-toolset.js';
 import type { RegisteredTool, Registry } from '../kit/registry.js';
+import { isToolError } from '../kit/tool-error.js';
+import { failedUnexpectedly, isUnexpected } from './thrown.js';
+import type { ReportThrown } from './thrown.js';
 
 export interface Discovery {
   tools: ToolSpec[];
@@ -19,7 +23,7 @@ export interface Discovery {
 }
 
 export interface Toolsets {
-  discover(toolsets: readonly Toolset[], signal: AbortSignal): Promise<Discovery>;
+  discover(toolsets: readonly Toolset[], signal: AbortSignal, context: RunContext): Promise<Discovery>;
   find(toolId: string, found: FoundSpec | undefined): RegisteredTool | undefined;
   close(): Promise<void>;
 }
@@ -27,30 +31,33 @@ export interface Toolsets {
 /** Attempts at a tool that is safe to repeat, as for a tool that is written down. */
 const MAX_ATTEMPTS = 3;
 
-export function openToolsets(registry: Registry, report: (line: string) => void): Toolsets {
+export function openToolsets(registry: Registry, report: (line: string) => void, threw: ReportThrown): Toolsets {
   const open = new Map<string, OpenToolset>();
   for (const [id, { options }] of registry.toolsets)
     open.set(
       id,
       options.open((line) => report(`${id}: ${line}`)),
     );
-  async function discoverOne({ options }: Toolset, signal: AbortSignal) {
+  async function discoverOne({ options }: Toolset, signal: AbortSignal, context: RunContext) {
     const { toolset_id, optional = false } = options;
     try {
       const toolset = open.get(toolset_id);
-      if (toolset === undefined) throw new Error('it was not opened by this worker');
-      return { tools: specsOf(toolset_id, await toolset.discover(signal)) };
+      if (toolset === undefined)
+        throw new PerdureError('toolset_unavailable', `toolset ${toolset_id}: it was not opened by this worker`);
+      return { tools: specsOf(toolset_id, await toolset.discover(signal, context)) };
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      if (isUnexpected(error)) threw({ what: `toolset ${toolset_id}`, error });
+      if (isPerdureError(error)) return { toolset_id, optional, error };
+      const why = isToolError(error) ? error.message : failedUnexpectedly('looking for its tools', error);
       const explained = new PerdureError('toolset_unavailable', `toolset ${toolset_id}: ${why}`, { cause: error });
-      return { toolset_id, optional, error: isPerdureError(error) ? error : explained };
+      return { toolset_id, optional, error: explained };
     }
   }
   return {
-    async discover(toolsets, signal) {
+    async discover(toolsets, signal, context) {
       const discovery: Discovery = { tools: [], missing: [] };
       // All are waited for, so that none goes on behind a run that has failed for another.
-      const outcomes = await Promise.all(toolsets.map((toolset) => discoverOne(toolset, signal)));
+      const outcomes = await Promise.all(toolsets.map((toolset) => discoverOne(toolset, signal, context)));
       for (const outcome of outcomes) {
         if ('tools' in outcome) discovery.tools.push(...outcome.tools);
         else if (!outcome.optional || signal.aborted) throw outcome.error;
