@@ -1,5 +1,6 @@
 /** Listing runs by Temporal's visibility. Only roots: what is below them is in their tree. */
 import type { Client } from '@temporalio/client';
+import type { AwaitKind } from '../contract/awaits.js';
 import { RUN_WORKFLOW } from '../contract/names.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import type { RunPhase } from '../contract/run.js';
@@ -11,6 +12,8 @@ export interface RunFilter {
   agent_id?: string;
   phase?: RunPhase;
   thread_id?: string;
+  /** Those that wait for somebody, or those that do not. */
+  waiting?: boolean;
   created_after?: Date;
   created_before?: Date;
   limit?: number;
@@ -34,6 +37,8 @@ export interface ListedRun {
   phase?: string;
   thread_id?: string;
   created_by?: string;
+  /** What the run, or one below it, has waited for longest; absent where nothing waits. */
+  waiting?: AwaitKind;
   /** How the engine sees it: it can end a run that had no chance to write its phase. */
   engine_status: EngineStatus;
   created_at: string;
@@ -55,19 +60,32 @@ function listed(execution: Execution): ListedRun {
     const data = execution.searchAttributes?.indexedFields?.[name]?.data;
     return data == null ? undefined : (JSON.parse(Buffer.from(data).toString('utf8')) as string);
   };
+  const engine_status = ENGINE_STATUS[execution.status as keyof typeof ENGINE_STATUS] ?? 'running';
   const fields = {
     agent_id: attribute('PerdureAgentId'),
     phase: attribute('PerdurePhase'),
     thread_id: attribute('PerdureThreadId'),
     created_by: attribute('PerdureCreatedBy'),
+    // One that the engine ended had no chance to take it back.
+    waiting: engine_status === 'running' ? attribute('PerdureWaiting') : undefined,
     ended_at: timeOf(execution.closeTime),
   };
   return {
     run_id: execution.execution?.workflowId ?? '',
     ...(Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<ListedRun>),
-    engine_status: ENGINE_STATUS[execution.status as keyof typeof ENGINE_STATUS] ?? 'running',
+    engine_status,
     created_at: timeOf(execution.startTime) ?? '',
   };
+}
+
+function waitingQuery(waiting: boolean | undefined): string[] {
+  const name: SearchAttributeName = 'PerdureWaiting';
+  if (waiting === undefined) return [];
+  return [
+    waiting
+      ? `${name} IS NOT NULL AND ExecutionStatus = 'Running'`
+      : `(${name} IS NULL OR ExecutionStatus != 'Running')`,
+  ];
 }
 
 function timeOf(time: Execution['startTime']): string | undefined {
@@ -87,6 +105,7 @@ function visibilityQuery(filter: RunFilter): string {
     ...equal('PerdureAgentId', 'agent_id', filter.agent_id),
     ...equal('PerdurePhase', 'phase', filter.phase),
     ...equal('PerdureThreadId', 'thread_id', filter.thread_id),
+    ...waitingQuery(filter.waiting),
     ...(filter.created_after === undefined ? [] : [`StartTime >= '${filter.created_after.toISOString()}'`]),
     ...(filter.created_before === undefined ? [] : [`StartTime < '${filter.created_before.toISOString()}'`]),
   ].join(' AND ');

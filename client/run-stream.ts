@@ -13,10 +13,13 @@
 import type { StreamPosition } from './stream-cursor.js';
 import { writeCursor } from './stream-cursor.js';
 import type { StreamEvent } from '../contract/live-events.js';
+import { readText } from '../dialects/read-text.js';
 
 export interface RunStream extends AsyncIterableIterator<StreamEvent> {
   /** Where to resume (`stream(runId, { cursor })`): after the last event delivered. Also good after the end. */
   cursor(): string;
+  /** The run's own text, as it is said, to be printed: in the place of the events. */
+  text(): AsyncIterableIterator<string>;
 }
 
 /** The events of one run. One that ends without an end of the run has only so much to give now. */
@@ -51,7 +54,8 @@ export function createRunStream({ from, sourceOf, show }: RunStreamOptions): Run
   let turn: Promise<unknown> = Promise.resolve();
   for (const [runId, seq] of from.open) open(runId, seq);
 
-  return {
+  const stream: RunStream = {
+    text: () => readText(stream, run_id),
     cursor() {
       return writeCursor({ run_id, flattened, open: new Map([...branches].map(([id, { next }]) => [id, next])) });
     },
@@ -64,10 +68,9 @@ export function createRunStream({ from, sourceOf, show }: RunStreamOptions): Run
       close();
       return Promise.resolve({ done: true, value: undefined });
     },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
+    [Symbol.asyncIterator]: () => stream,
   };
+  return stream;
 
   async function advance(): Promise<IteratorResult<StreamEvent, undefined>> {
     while (!closed) {
@@ -79,6 +82,8 @@ export function createRunStream({ from, sourceOf, show }: RunStreamOptions): Run
       const event = take();
       if (event !== undefined) {
         const shown = show(event);
+        // What cannot be read of one run is missing in the story of all.
+        if (event.type === 'stream_failed') close();
         if (shown !== undefined) return { done: false, value: shown };
       } else if ([...branches.values()].every(({ pulling }) => !pulling)) close();
       else await new Promise<void>((resolve) => (wake = resolve));

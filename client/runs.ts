@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
+import { scopeOf } from '../contract/artefacts.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
-import { checkRequest } from '../contract/check-request.js';
-import { PerdureError } from '../contract/errors.js';
+import { checkRequest, checkShape } from '../contract/check-request.js';
+import { checkSizes } from '../contract/check-sizes.js';
+import { isErrorCode, isPerdureError, PerdureError } from '../contract/errors.js';
 import type { DurableEvent, EventOf } from '../contract/events.js';
 import type { StreamMarker } from '../contract/live-events.js';
 import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../contract/awaits.js';
@@ -17,36 +19,53 @@ import {
   SUBMIT_TOOL_RESULTS,
   TASK_QUEUE,
 } from '../contract/names.js';
-import { offloadMedia } from '../contract/offload-media.js';
-import type { CancelRequest } from '../contract/queries.js';
+import { offloadMedia, refersToStore } from '../contract/offload-media.js';
 import type { CancelReason, RunHandle, RunRequest, RunRequestInput } from '../contract/run.js';
 import { projectSnapshot } from '../contract/snapshot.js';
 import type { RunSnapshot } from '../contract/snapshot.js';
 import type { LiveChannel } from '../live/channel.js';
 import { applyProfile, resolveProfile } from '../contract/profiles.js';
-import type { ProfileName, StreamProfileInput } from '../contract/profiles.js';
+import type { OwnProfiles, ProfileChoice } from '../contract/profiles.js';
+import { ownProfiles } from '../contract/own-profiles.js';
+import type { ProfileInputs } from '../contract/own-profiles.js';
+import type { ClosedLogs, ClosedReader } from './closed-logs.js';
 import { describeRun } from './describe-run.js';
 import type { RunRecord } from './describe-run.js';
 import { engineEnd } from './engine-end.js';
 import { explain } from './explain-error.js';
 import { listRuns } from './list-runs.js';
 import type { RunFilter, RunPage } from './list-runs.js';
-import { logReader, readEvents } from './read-log.js';
+import { createLogReader } from './read-log.js';
+import type { LogReader } from './read-log.js';
 import type { RunStream } from './run-stream.js';
+import { createToldRuns } from '../dialects/tell-run.js';
+import type { ToldRuns } from '../dialects/tell-run.js';
 import { createStartAttributes } from './start-attributes.js';
 import { createStreams } from './streams.js';
 import type { StreamOptions } from './streams.js';
+import type { Updates } from './updates.js';
 
 const RPC_DEADLINE_MS = 10_000;
 const UPDATE_DEADLINE_MS = 5_000;
 
 export interface ClientOptions {
   client: Client;
-  /** The worker's own channel, where it runs in this process; without it, live text comes by polling. */
+  /**
+   * What brings live text: `createRedisChannel()`, or the worker's own channel where it runs in this process. Without
+   * one, text comes by the block, by polling.
+   */
   channel?: LiveChannel;
+  /** `temporal`: runs that are started here send live text as signals into their own history, where polling finds it. */
+  live?: 'temporal';
   /** Where media parts above the inline limit go. */
   artefacts?: ArtefactStore;
+  /** Runs that are over, where they are kept: asked before Temporal, and when it has forgotten a run. */
+  archive?: ClosedLogs;
   taskQueue?: string;
+  /** Stream profiles of one's own, by name: what the configuration has as `profiles`. */
+  profiles?: ProfileInputs;
+  /** Told, once for each run that is watched, of what keeps it from being read for now. */
+  onObstacle?: (runId: string, error: unknown) => void;
 }
 
 export interface StartOptions {
@@ -56,10 +75,10 @@ export interface StartOptions {
 
 export interface ReadOptions {
   /** What is shown of each event; all of it if absent. */
-  profile?: ProfileName | StreamProfileInput;
+  profile?: ProfileChoice;
 }
 
-export interface Runs {
+export interface Runs extends ToldRuns<RunRequestInput, StreamOptions> {
   start(request: RunRequestInput, options?: StartOptions): Promise<RunHandle>;
   stream(runId: string, options?: StreamOptions): RunStream;
   /** How many events the log has now. */
@@ -78,73 +97,92 @@ export interface Runs {
   decideApproval(runId: string, answer: ApprovalAnswer): Promise<void>;
 }
 
-export function createRuns({ client, channel, artefacts, taskQueue = TASK_QUEUE }: ClientOptions): Runs & {
+export function createRuns(
+  options: ClientOptions,
+  updates: Updates,
+  closed: ClosedReader,
+): Runs & {
   close(): Promise<void>;
   /** The events that are there now, by query. */
   readOnce(runId: string, from: number): AsyncGenerator<DurableEvent, undefined>;
 } {
+  const { client, channel, live, artefacts, taskQueue = TASK_QUEUE, onObstacle = () => {} } = options;
+  const profiles = ownProfiles(options.profiles);
+  const reader = createLogReader(client, closed);
   const { stream, tail, close } = createStreams({
     client,
+    reader,
+    closed,
     channel,
-    readOnce: (runId, from) => readOnce(client, runId, from),
-    readTail: (runId) => readTail(client, runId),
+    readOnce: (runId, from) => readOnce(reader, runId, from),
+    readTail: (runId) => readTail(reader, runId),
+    onObstacle,
+    profiles,
   });
 
   const startAttributes = createStartAttributes(client);
 
   /** Not tried again as a signal: whoever answers must hear whether the answer was taken. */
   async function answer(runId: string, update: string, given: object): Promise<void> {
+    checkSizes(given);
     try {
-      await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
-        client.workflow.getHandle(runId).executeUpdate<unknown, [object]>(update, { args: [given] }),
-      );
+      await updates.execute(runId, update, given, { deadlineMs: UPDATE_DEADLINE_MS });
     } catch (error) {
-      throw explain(error, runId);
+      throw await orEnded(explain(error, runId), runId);
     }
   }
 
+  /** One that Temporal has forgotten is over, and not unknown. */
+  async function orEnded(error: Error, runId: string): Promise<Error> {
+    if (!isPerdureError(error) || error.code !== 'unknown_run') return error;
+    return (await closed.find(runId)) === undefined ? error : runEnded(runId, error);
+  }
+
+  const start: Runs['start'] = async (input, { request_digest } = {}) => {
+    const { run_id: runId, ...request } = await prepare(input, artefacts, live === 'temporal');
+    // Temporal has forgotten it, and would take the id once more.
+    if (input.run_id !== undefined && (await closed.find(runId)) !== undefined) throw runExists(runId);
+    const typedSearchAttributes = await startAttributes(request, runId);
+    channel?.expect(runId);
+    try {
+      await client.withDeadline(Date.now() + RPC_DEADLINE_MS, () =>
+        client.workflow.start(RUN_WORKFLOW, {
+          workflowId: runId,
+          taskQueue,
+          args: [request],
+          workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+          staticSummary: summaryOf(request),
+          typedSearchAttributes,
+          memo: memoOf({ org_id: request.org_id, created_by: request.created_by, request_digest }),
+        }),
+      );
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) throw runExists(runId, error);
+      throw explain(error, runId);
+    }
+    const { agent_id, thread_id } = request;
+    return { run_id: runId, agent_id, root_run_id: runId, ...(thread_id === undefined ? {} : { thread_id }) };
+  };
+
   return {
+    start,
+    ...createToldRuns<RunRequestInput, StreamOptions>({ start, stream }),
     stream,
     tail,
-    readOnce: (runId, from) => readOnce(client, runId, from),
+    readOnce: (runId, from) => readOnce(reader, runId, from),
     answerClarification: (runId, given) => answer(runId, ANSWER_CLARIFICATION, given),
     submitToolResults: (runId, given) => answer(runId, SUBMIT_TOOL_RESULTS, given),
     decideApproval: (runId, given) => answer(runId, DECIDE_APPROVAL, given),
     close,
-    describe: (runId) => describeRun(client, runId),
+    describe: (runId) => describeRun(client, closed, runId),
     list: (filter = {}) => listRuns(client, filter),
-    async start(input, { request_digest } = {}) {
-      const request = await prepare(input, artefacts, channel === undefined);
-      const runId = request.run_id ?? `run_${randomUUID()}`;
-      const typedSearchAttributes = await startAttributes(request, runId);
-      try {
-        await client.withDeadline(Date.now() + RPC_DEADLINE_MS, () =>
-          client.workflow.start(RUN_WORKFLOW, {
-            workflowId: runId,
-            taskQueue,
-            args: [request],
-            workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
-            staticSummary: summaryOf(request),
-            typedSearchAttributes,
-            memo: memoOf({ org_id: request.org_id, created_by: request.created_by, request_digest }),
-          }),
-        );
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) {
-          throw new PerdureError('run_exists', `there is a run "${runId}" already`, { cause: error });
-        }
-        throw explain(error, runId);
-      }
-      const { agent_id, thread_id } = request;
-      return { run_id: runId, agent_id, root_run_id: runId, ...(thread_id === undefined ? {} : { thread_id }) };
-    },
     async get(runId, { profile } = {}) {
       const events: DurableEvent[] = [];
-      for await (const event of readOnce(client, runId, 0)) events.push(event);
-      const snapshot = projectSnapshot(profile === undefined ? events : shown(events, profile));
+      for await (const event of readOnce(reader, runId, 0)) events.push(event);
+      const snapshot = projectSnapshot(profile === undefined ? events : shown(events, profile, profiles));
       if (snapshot === undefined) throw new PerdureError('unknown_run', `run ${runId} has no log yet`);
       snapshot.tail = events.length;
-      const end = snapshot.status === 'running' ? await engineEnd(client, runId) : undefined;
+      const end = snapshot.status === 'running' ? await engineEnd(client, closed, runId) : undefined;
       return end === undefined ? snapshot : { ...snapshot, engine_end: end };
     },
     async result(runId) {
@@ -152,17 +190,21 @@ export function createRuns({ client, channel, artefacts, taskQueue = TASK_QUEUE 
         if (event.type === 'run_completed') return event;
         if (event.type === 'stream_ended')
           throw new PerdureError(event.reason === 'not_found' ? 'unknown_run' : 'run_ended', event.message);
+        if (event.type === 'stream_failed')
+          throw new PerdureError(isErrorCode(event.code) ? event.code : 'internal', event.message);
       }
       throw new PerdureError('internal', `the stream of run ${runId} ended without an end of the run`);
     },
     async cancel(runId, request = {}) {
+      checkSizes(request);
+      if ((await closed.find(runId)) !== undefined) throw runEnded(runId);
+      // Another workflow, such as a thread, would take a signal and do nothing.
+      await describeRun(client, closed, runId);
       const handle = client.workflow.getHandle(runId);
       try {
-        await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
-          handle.executeUpdate<unknown, [CancelRequest]>(CANCEL, { args: [request] }),
-        );
+        await updates.execute(runId, CANCEL, request, { deadlineMs: UPDATE_DEADLINE_MS });
       } catch (error) {
-        if (isFinal(error)) throw explain(error, runId);
+        if (isFinal(error)) throw await orEnded(explain(error, runId), runId);
         // No worker took the update in time: a signal is kept by the server until one comes.
         await client
           .withDeadline(Date.now() + RPC_DEADLINE_MS, () => handle.signal(CANCEL, request))
@@ -170,41 +212,48 @@ export function createRuns({ client, channel, artefacts, taskQueue = TASK_QUEUE 
             throw explain(failed, runId);
           });
       }
+      channel?.publishCancel(runId);
     },
   };
 }
 
 async function prepare(
-  input: RunRequestInput,
+  given: RunRequestInput,
   artefacts: ArtefactStore | undefined,
   signalLive: boolean,
-): Promise<RunRequest> {
+): Promise<RunRequest & { run_id: string }> {
+  const { agent_id, input, run_id = newRunId(agent_id) } = checkShape(given);
+  if (typeof input !== 'string' && input.some(refersToStore)) {
+    const message = 'a part refers to the artefact store; send its data, which is stored for this run';
+    throw new PerdureError('invalid_request', `input: ${message}`, { issues: [{ path: 'input', message }] });
+  }
+  const own = artefacts?.of(scopeOf(run_id));
   const withReferences =
-    Array.isArray(input.input) && artefacts !== undefined
-      ? { ...input, input: await offloadMedia(input.input, artefacts, (base64) => Buffer.from(base64, 'base64')) }
-      : input;
-  const request = checkRequest(withReferences);
+    typeof input === 'string' || own === undefined
+      ? given
+      : { ...given, input: await offloadMedia(input, own, (base64) => Buffer.from(base64, 'base64')) };
+  const request = { ...checkRequest(withReferences), run_id };
   return signalLive ? { signal_live: true, ...request } : request;
 }
 
-async function* readOnce(client: Client, runId: string, from: number): AsyncGenerator<DurableEvent, undefined> {
+async function* readOnce(reader: LogReader, runId: string, from: number): AsyncGenerator<DurableEvent, undefined> {
   try {
-    for await (const { event } of readEvents(logReader(client, runId), from)) yield event;
+    for await (const { event } of reader.events(runId, from)) yield event;
   } catch (error) {
     throw explain(error, runId);
   }
 }
 
-async function readTail(client: Client, runId: string): Promise<number> {
+async function readTail(reader: LogReader, runId: string): Promise<number> {
   try {
-    return (await logReader(client, runId)({ from: Number.MAX_SAFE_INTEGER })).tail;
+    return await reader.tail(runId);
   } catch (error) {
     throw explain(error, runId);
   }
 }
 
-function* shown(events: readonly DurableEvent[], profile: ProfileName | StreamProfileInput) {
-  const resolved = resolveProfile(profile);
+function* shown(events: readonly DurableEvent[], profile: ProfileChoice, own: OwnProfiles) {
+  const resolved = resolveProfile(profile, own);
   for (const event of events) {
     const seen = applyProfile(resolved, event);
     if (seen !== undefined) yield seen;
@@ -216,10 +265,23 @@ function memoOf(fields: Record<keyof typeof MEMO, string | undefined>): Record<s
   return Object.fromEntries(given.map(([name, value]) => [MEMO[name], value]));
 }
 
-function summaryOf({ agent_id, input }: RunRequest): string {
+/** Lists of workflows show the id first, so it says whose run it is. */
+function newRunId(agentId: string): string {
+  return `${agentId}-${randomUUID()}`;
+}
+
+function summaryOf({ agent_id, input }: Pick<RunRequest, 'agent_id' | 'input'>): string {
   const text = typeof input === 'string' ? input : (input.find((part) => part.type === 'text')?.text ?? 'media');
   const line = text.replace(/\s+/g, ' ');
   return `${agent_id}: ${line.length > 60 ? `${line.slice(0, 59)}…` : line}`;
+}
+
+function runExists(runId: string, cause?: unknown): PerdureError {
+  return new PerdureError('run_exists', `there is a run "${runId}" already`, { cause });
+}
+
+function runEnded(runId: string, cause?: unknown): PerdureError {
+  return new PerdureError('run_ended', `run ${runId} has ended`, { cause });
 }
 
 /** The run is gone or over, or it refused the request: a signal would not fare better. */

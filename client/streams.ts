@@ -3,15 +3,18 @@ import type { Client } from '@temporalio/client';
 import { isPerdureError, PerdureError } from '../contract/errors.js';
 import type { DurableEvent } from '../contract/events.js';
 import { applyProfile, PROFILES, resolveProfile } from '../contract/profiles.js';
-import type { ChildStreams, ProfileName, StreamProfile, StreamProfileInput } from '../contract/profiles.js';
+import type { ChildStreams, OwnProfiles, ProfileChoice, StreamProfile } from '../contract/profiles.js';
 import type { LiveChannel } from '../live/channel.js';
+import type { ClosedReader } from './closed-logs.js';
 import { engineEnd } from './engine-end.js';
 import { createFeed } from './feed.js';
 import type { Feed } from './feed.js';
+import type { LogReader } from './read-log.js';
 import { createRunStream } from './run-stream.js';
 import type { RunSource, RunStream } from './run-stream.js';
 import { readCursor } from './stream-cursor.js';
 import type { StreamPosition } from './stream-cursor.js';
+import { withRests } from './told-text.js';
 import type { StreamEvent } from '../contract/live-events.js';
 
 export interface StreamOptions {
@@ -22,17 +25,26 @@ export interface StreamOptions {
   /** False: only what is in the log now. */
   follow?: boolean;
   /** What is shown of each event; all of it if absent. */
-  profile?: ProfileName | StreamProfileInput;
+  profile?: ProfileChoice;
   /** What is shown of child runs, whatever the profile says; without a profile, links. */
   children?: ChildStreams;
+  /**
+   * What this reader was not given of a text comes as one more chunk before the event that closes it, so that the chunks
+   * are the text. False: only with that event.
+   */
+  rest_chunks?: boolean;
   signal?: AbortSignal;
 }
 
 interface StreamsOptions {
   client: Client;
+  reader: LogReader;
+  closed: ClosedReader;
   channel: LiveChannel | undefined;
   readOnce: (runId: string, from: number) => AsyncGenerator<DurableEvent, undefined>;
   readTail: (runId: string) => Promise<number>;
+  onObstacle: (runId: string, error: unknown) => void;
+  profiles: OwnProfiles;
 }
 
 const KEPT_MS = 5_000;
@@ -40,7 +52,8 @@ const KEPT_FEEDS = 100;
 
 const NOTHING_MORE: RunSource = { next: () => Promise.resolve({ done: true, value: undefined }) };
 
-export function createStreams({ client, channel, readOnce, readTail }: StreamsOptions) {
+export function createStreams(options: StreamsOptions) {
+  const { client, reader, closed, channel, readOnce, readTail, onObstacle, profiles } = options;
   const feeds = new Map<string, Feed>();
   /** Of runs that have ended: they read no more. The oldest first. */
   const complete = new Map<string, Feed>();
@@ -49,10 +62,17 @@ export function createStreams({ client, channel, readOnce, readTail }: StreamsOp
   function feedOf(runId: string): Feed {
     const known = feeds.get(runId);
     if (known !== undefined) return known;
+    let isTold = false;
     const feed = createFeed({
       client,
       runId,
+      reader,
+      closed,
       channel,
+      onObstacle(error) {
+        if (!isTold) onObstacle(runId, error);
+        isTold = true;
+      },
       onIdle: (isComplete) => (isComplete ? keep(runId, feed) : drop(runId, feed)),
     });
     feeds.set(runId, feed);
@@ -76,11 +96,11 @@ export function createStreams({ client, channel, readOnce, readTail }: StreamsOp
     drop(runId, feed);
   }
 
-  function followed(runId: string, from: number): RunSource {
+  function followed(runId: string, from: number, restChunks: boolean): RunSource {
     // A stream that is read on after the client was closed would wait for ever on a feed that nobody stops.
     if (closing) return NOTHING_MORE;
     const feed = feedOf(runId);
-    return Object.assign(feed.subscribe(from), { hurry: () => feed.hurry() });
+    return Object.assign(feed.subscribe(from, restChunks), { hurry: () => feed.hurry() });
   }
 
   /** As far as the log goes now, and the marker where the engine ended the run. */
@@ -91,18 +111,22 @@ export function createStreams({ client, channel, readOnce, readTail }: StreamsOp
     } catch (error) {
       if (!isPerdureError(error) || error.code !== 'unknown_run') throw error;
     }
-    const marker = last?.type === 'run_completed' ? undefined : await engineEnd(client, runId);
+    const marker = last?.type === 'run_completed' ? undefined : await engineEnd(client, closed, runId);
     if (marker !== undefined) yield marker;
   }
 
   return {
     stream(runId: string, options: StreamOptions = {}): RunStream {
-      const profile = profileOf(options);
+      const profile = profileOf(options, profiles);
       const flattened = profile?.children === 'flattened';
-      const read = flattened ? inTree : readOnce;
+      const { rest_chunks: restChunks = true } = options;
+      const readNow = (id: string, from: number) => {
+        const events = flattened ? inTree(id, from) : readOnce(id, from);
+        return restChunks ? withRests<StreamEvent>(events) : events;
+      };
       const stream = createRunStream({
         from: positionOf(runId, flattened, options),
-        sourceOf: options.follow === false ? read : followed,
+        sourceOf: options.follow === false ? readNow : (id, from) => followed(id, from, restChunks),
         show: profile === undefined ? (event) => event : (event) => applyProfile(profile, event),
       });
       const { signal } = options;
@@ -119,10 +143,10 @@ export function createStreams({ client, channel, readOnce, readTail }: StreamsOp
   };
 }
 
-function profileOf({ profile, children }: StreamOptions): StreamProfile | undefined {
+function profileOf({ profile, children }: StreamOptions, own: OwnProfiles): StreamProfile | undefined {
   if (profile === undefined && (children === undefined || children === 'linked')) return undefined;
   const chosen =
-    profile === undefined ? { ...PROFILES.agent_debug, children: 'linked' as const } : resolveProfile(profile);
+    profile === undefined ? { ...PROFILES.agent_debug, children: 'linked' as const } : resolveProfile(profile, own);
   return children === undefined ? chosen : resolveProfile({ ...chosen, children });
 }
 

@@ -4,10 +4,13 @@
  * B1  Durable events are never left out: the queue holds only their numbers, the feed holds the events.
  * B2  Live events of a reader that is too slow are merged, then dropped, with a marker; nobody else notices.
  * B3  Numbers that follow one another are one entry, so the queue is short however far behind the reader is.
+ * B4  The chunks of a block, one after another, are its text: what the reader was not given of it comes as one more
+ *     chunk before the event that closes it, and none comes after that event (`told-text.ts`).
  */
 import type { DurableEvent } from '../contract/events.js';
 import type { LiveEvent, StreamEvent, StreamMarker } from '../contract/live-events.js';
 import { mergeInto } from '../live/signal-publisher.js';
+import { createToldText } from './told-text.js';
 
 const MAX_LIVE = 1_000;
 /** Merged events are few, and can still hold much. */
@@ -27,12 +30,14 @@ export interface Subscription extends AsyncIterableIterator<StreamEvent> {
 
 interface SubscriptionOptions {
   runId: string;
+  restChunks?: boolean;
   eventAt: (seq: number) => DurableEvent;
   onClose: () => void;
 }
 
-export function createSubscription({ runId, eventAt, onClose }: SubscriptionOptions): Subscription {
+export function createSubscription({ runId, restChunks = true, eventAt, onClose }: SubscriptionOptions): Subscription {
   const queue: Entry[] = [];
+  const told = createToldText();
   let start = 0;
   let liveHeld = 0;
   let charsHeld = 0;
@@ -54,23 +59,30 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
   };
 
   function take(): StreamEvent | undefined {
-    const entry = queue[0];
-    if (entry === undefined) return undefined;
-    if ('live' in entry) {
-      const event = entry.live.shift();
-      if (entry.live.length === 0) queue.shift();
-      if (event !== undefined) {
+    for (let entry = queue[0]; entry !== undefined; entry = queue[0]) {
+      if ('marker' in entry) {
+        queue.shift();
+        return entry.marker;
+      }
+      if ('live' in entry) {
+        const event = entry.live.shift();
+        if (entry.live.length === 0) queue.shift();
+        if (event === undefined) continue;
         liveHeld -= 1;
         charsHeld -= charsOf(event);
+        const shown = told.live(event);
+        if (shown !== undefined) return shown;
+        continue;
       }
-      return event ?? take();
+      const event = eventAt(entry.next);
+      const rest = restChunks ? told.rest(event) : undefined;
+      if (rest !== undefined) return rest;
+      told.durable(event);
+      if (entry.next === entry.last) queue.shift();
+      else entry.next += 1;
+      return event;
     }
-    if ('marker' in entry) {
-      queue.shift();
-      return entry.marker;
-    }
-    if (entry.next === entry.last) queue.shift();
-    return eventAt(entry.next++);
+    return undefined;
   }
 
   return {
@@ -117,7 +129,7 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
         }
         const event = take();
         if (event !== undefined) {
-          if (event.type === 'run_completed' || event.type === 'stream_ended') close();
+          if (LAST.has(event.type)) close();
           return { done: false, value: event };
         }
         if (ended) {
@@ -143,6 +155,7 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     dropped += entry.live.length;
     liveHeld -= entry.live.length;
     charsHeld -= entry.live.reduce((sum, event) => sum + charsOf(event), 0);
+    for (const event of entry.live) told.missed(event);
     queue.splice(index, 1);
     const [before, after] = [queue[index - 1], queue[index]];
     if (before === undefined || after === undefined || !('next' in before) || !('next' in after)) return;
@@ -151,6 +164,8 @@ export function createSubscription({ runId, eventAt, onClose }: SubscriptionOpti
     queue.splice(index - 1, 1);
   }
 }
+
+const LAST: ReadonlySet<string> = new Set(['run_completed', 'stream_ended', 'stream_failed']);
 
 function charsOf(event: LiveEvent): number {
   return 'text' in event ? event.text.length : 0;

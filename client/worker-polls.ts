@@ -1,4 +1,4 @@
-/** Whether a worker polls a task queue, as far as the server knows. */
+/** Which workers poll a task queue, as far as the server knows. */
 import type { Client } from '@temporalio/client';
 import { TASK_QUEUE } from '../contract/names.js';
 
@@ -9,8 +9,8 @@ const SHARED_MS = 1_000;
 /** temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW */
 const WORKFLOW_QUEUE = 1;
 
-/** Rejects where the server gives no answer. */
-export async function workerPolls(client: Client, taskQueue = TASK_QUEUE, now = Date.now()): Promise<boolean> {
+/** Their identities, each once. Rejects where the server gives no answer. */
+export async function freshPollers(client: Client, taskQueue = TASK_QUEUE, now = Date.now()): Promise<string[]> {
   const { pollers } = await client.withDeadline(Date.now() + DEADLINE_MS, () =>
     client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
@@ -18,7 +18,13 @@ export async function workerPolls(client: Client, taskQueue = TASK_QUEUE, now = 
       taskQueueType: WORKFLOW_QUEUE,
     }),
   );
-  return pollers.some((poller) => now - Number(poller.lastAccessTime?.seconds ?? 0) * 1_000 < FRESH_MS);
+  const fresh = pollers.filter((poller) => now - Number(poller.lastAccessTime?.seconds ?? 0) * 1_000 < FRESH_MS);
+  return [...new Set(fresh.map((poller) => poller.identity ?? ''))];
+}
+
+/** Whether any does. */
+export async function workerPolls(client: Client, taskQueue = TASK_QUEUE, now = Date.now()): Promise<boolean> {
+  return (await freshPollers(client, taskQueue, now)).length > 0;
 }
 
 /** For many who ask: one answer for a second. */

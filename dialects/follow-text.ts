@@ -70,7 +70,7 @@ function closed(before: Shown, event: Closing): Followed {
   const step = event.step_id ?? '';
   const { shown, from, voided, again } = close(before, { kind: of, step, of: '' }, text);
   return {
-    shown: event.type === 'text_end' ? say(shown, step, text) : shown,
+    shown: event.type === 'text_end' ? say(shown, step, text, event.continues) : shown,
     news: [{ ...whole, from, voided, again }],
   };
 }

@@ -49,8 +49,11 @@ export interface Shown {
   readonly broken?: string;
   /** The step whose blocks are being closed. */
   readonly closing?: string;
-  /** All text of the last step that had any: an answer that repeats it is not shown again. */
-  readonly said?: { readonly step: string; readonly mark: Mark };
+  /**
+   * The text of the last step that had any, from each of its blocks to its end: an answer that repeats one of these is
+   * not shown again. A planner may have said more before it.
+   */
+  readonly said?: { readonly step: string; readonly ends: readonly Mark[] };
 }
 
 export function nothingShown(commit: boolean): Shown {
@@ -157,16 +160,18 @@ export function resumeFlow(shown: Shown, name: FlowName, sent: Mark): Shown {
   return put(shown, { ...flow, sent, following: false, held: '', settled: false });
 }
 
-/** Remembers what was said in a step, block by block. */
-export function say(shown: Shown, step: string, text: string): Shown {
+/** Remembers what was said in a step, block by block, and in the steps that it continues. */
+export function say(shown: Shown, step: string, text: string, continues = false): Shown {
   if (text === '') return shown;
-  const before = shown.said?.step === step ? shown.said.mark : NOTHING;
-  return { ...shown, said: { step, mark: extendMark(before, text) } };
+  const isSame = shown.said !== undefined && (shown.said.step === step || continues);
+  const before = isSame ? shown.said.ends : [];
+  return { ...shown, said: { step, ends: [...before, NOTHING].map((mark) => extendMark(mark, text)) } };
 }
 
-/** The text is, word for word, what the last step said. */
+/** The text is, word for word, what the last step said in the end. */
 export function wasSaid({ said }: Shown, text: string): boolean {
-  return said !== undefined && sameMark(said.mark, markOf(text));
+  const mark = markOf(text);
+  return said !== undefined && said.ends.some((end) => sameMark(end, mark));
 }
 
 function put(shown: Shown, flow: Flow): Shown {

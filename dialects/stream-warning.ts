@@ -5,7 +5,7 @@ import { badEnd } from './tool-words.js';
 export const VOID_TEXT = 'a model call was given up: the text that it had shown, before the blank line, is void';
 
 export function streamWarnings(event: StreamEvent): string[] {
-  if (event.type === 'stream_ended') return [event.message];
+  if (event.type === 'stream_ended' || event.type === 'stream_failed') return [event.message];
   if (event.type === 'live_dropped') {
     return [`run ${event.run_id}: ${event.dropped} live events were left out for this slow reader`];
   }

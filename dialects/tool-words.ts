@@ -24,12 +24,15 @@ export function resultText(event: EventOf<'tool_result'>): string {
   if (typeof content !== 'string') {
     return content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n');
   }
-  return event.status === 'error' && content === '' ? failureText(event.failure) : content;
+  // A failure without a message is one whose words are hidden.
+  return event.status === 'error' && content === '' && event.failure.message !== ''
+    ? failureText(event.failure)
+    : content;
 }
 
 /** How a run ended that did not succeed, in words that its reader may see. */
 export function badEnd(event: EventOf<'run_completed'>): string | undefined {
-  if (event.status === 'failed') return event.failure.message;
+  if (event.status === 'failed') return event.failure.message || `The run failed (${event.failure.code}).`;
   if (event.status === 'success') return undefined;
   const { reason, note } = event.cancellation;
   return `The run was canceled (${reason})${note === undefined ? '.' : `: ${note}`}`;

@@ -6,7 +6,9 @@ export interface GatewayCalls {
   /** The whole address of a path. */
   address(path: string): string;
   get<T>(path: string, query?: Query): Promise<T>;
-  post<T>(path: string, body: unknown): Promise<T>;
+  post<T>(path: string, body: unknown, headers?: Record<string, string>): Promise<T>;
+  put<T>(path: string, body: unknown): Promise<T>;
+  delete<T>(path: string): Promise<T>;
   /** A request that the gateway took; throws what it refused. */
   open(path: string, query: Query, signal: AbortSignal): Promise<Response>;
 }
@@ -39,18 +41,24 @@ export function createGatewayCalls({ url, token, fetch: given }: CallOptions): G
     throw await errorOf(response);
   }
 
+  async function change<T>(method: string, path: string, body: unknown, more: Record<string, string> = {}): Promise<T> {
+    const written = body === undefined ? {} : { body: JSON.stringify(body) };
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers = { accept: 'application/json', ...type, ...more };
+    const response = await call(path, {}, { method, headers, ...written });
+    const text = await response.text();
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
   return {
     address: (path) => `${base}${path}`,
     async get<T>(path: string, query: Query = {}) {
       const response = await call(path, query, { headers: { accept: 'application/json' } });
       return (await response.json()) as T;
     },
-    async post<T>(path: string, body: unknown) {
-      const headers = { accept: 'application/json', 'content-type': 'application/json' };
-      const response = await call(path, {}, { method: 'POST', headers, body: JSON.stringify(body) });
-      const text = await response.text();
-      return (text === '' ? undefined : JSON.parse(text)) as T;
-    },
+    post: <T>(path: string, body: unknown, headers = {}) => change<T>('POST', path, body, headers),
+    put: <T>(path: string, body: unknown) => change<T>('PUT', path, body),
+    delete: <T>(path: string) => change<T>('DELETE', path, undefined),
     open: (path, query, signal) => call(path, query, { signal, headers: { accept: 'application/x-ndjson' } }),
   };
 }
@@ -68,8 +76,28 @@ function written(query: Query): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
+/** What Node says of its sockets; a browser says nothing. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'it closed the connection',
+  UND_ERR_SOCKET: 'it closed the connection',
+  ENOTFOUND: 'its host is not known',
+  EAI_AGAIN: 'its host is not known',
+  ETIMEDOUT: 'its host does not answer',
+  UND_ERR_CONNECT_TIMEOUT: 'its host does not answer',
+};
+
 function unreachable(base: string, error: unknown): PerdureError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new PerdureError('server_unreachable', `the gateway at ${base} gave no answer: ${why}`, { cause: error });
+  const { code = '' } = (cause ?? {}) as { code?: string };
+  const why = REASONS[code] ?? (cause instanceof Error ? cause.message : String(cause));
+  const what = `the gateway at ${base} gave no answer: ${why}${hintForPages(base)}`;
+  return new PerdureError('server_unreachable', what, { cause: error });
+}
+
+/** A browser does not tell its page why: what stands before the gateway may answer without its leave to be read. */
+function hintForPages(base: string): string {
+  const { location } = globalThis as { location?: { origin?: string } };
+  if (location?.origin === undefined || location.origin === new URL(base).origin) return '';
+  return `. If it is up, a proxy before it may not let pages of ${location.origin} read its answers`;
 }

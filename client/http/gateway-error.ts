@@ -1,5 +1,5 @@
 /** What the gateway refused, as the error that it is on its side. */
-import { ERRORS, isErrorCode, PerdureError } from '../../contract/errors.js';
+import { ERROR_CODE_HEADER, ERRORS, isErrorCode, PerdureError } from '../../contract/errors.js';
 import type { ErrorCode } from '../../contract/errors.js';
 
 interface ErrorBody {
@@ -10,7 +10,9 @@ interface ErrorBody {
 
 export async function errorOf(response: Response): Promise<PerdureError> {
   const { status } = response;
-  const { code, message, issues } = await bodyOf(response);
+  const { message, issues, ...body } = await bodyOf(response);
+  // Below /v1/ai the body has a code of another API: the header has ours everywhere.
+  const code = response.headers.get(ERROR_CODE_HEADER) ?? body.code;
   const known = isErrorCode(code) ? code : codeOf(status);
   const named = isErrorCode(code) || typeof code !== 'string' ? '' : ` (${code})`;
   const what = typeof message === 'string' ? withoutAdvice(message, known) : `the gateway answered ${status}`;

@@ -1,10 +1,12 @@
 /** Runs through a gateway: the calls of `perdure/client`, of the same shapes where the gateway has them. */
-import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../../contract/awaits.js';
+import type { ApprovalAnswer, AwaitKind, ClarificationAnswer, ToolResultsAnswer } from '../../contract/awaits.js';
 import { PerdureError } from '../../contract/errors.js';
 import type { EventOf } from '../../contract/events.js';
 import type { StreamMarker } from '../../contract/live-events.js';
 import type { CancelReason, RunHandle, RunPhase, RunRequestInput } from '../../contract/run.js';
 import type { RunSnapshot } from '../../contract/snapshot.js';
+import { createToldRuns } from '../../dialects/tell-run.js';
+import type { ToldRuns } from '../../dialects/tell-run.js';
 import type { GatewayCalls } from './gateway-calls.js';
 import { openHttpStream } from './http-stream.js';
 import type { HttpRunStream, HttpStreamContext, HttpStreamOptions } from './http-stream.js';
@@ -13,6 +15,8 @@ export interface RunFilter {
   agent_id?: string;
   phase?: RunPhase;
   thread_id?: string;
+  /** Those that wait for somebody, or those that do not. */
+  waiting?: boolean;
   /** ISO 8601. */
   created_after?: string;
   created_before?: string;
@@ -28,6 +32,8 @@ export interface RunPage {
     phase?: string;
     thread_id?: string;
     created_by?: string;
+    /** What the run, or one below it, has waited for longest; absent where nothing waits. */
+    waiting?: AwaitKind;
     /** How the engine sees it: it can end a run that had no chance to write its phase. */
     engine_status: 'running' | 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed_out';
     created_at: string;
@@ -36,7 +42,7 @@ export interface RunPage {
   next_cursor?: string;
 }
 
-export interface HttpRuns {
+export interface HttpRuns extends ToldRuns<RunRequestInput, HttpStreamOptions> {
   start(request: RunRequestInput): Promise<RunHandle>;
   /** Goes on over broken connections and restarts of the gateway; ends as the run ends. */
   stream(runId: string, options?: HttpStreamOptions): HttpRunStream;
@@ -50,9 +56,10 @@ export interface HttpRuns {
   /** Where the gateway serves it, to whoever may see the run. */
   artefactUrl(runId: string, artefact: string): string;
   /** Answers a pause of the run that owns it: `run_id` of the event, the root's or a descendant's. */
-  answerClarification(runId: string, answer: ClarificationAnswer): Promise<void>;
-  submitToolResults(runId: string, answer: ToolResultsAnswer): Promise<void>;
-  decideApproval(runId: string, answer: ApprovalAnswer): Promise<void>;
+  /** Who answers, the gateway knows by the credential. */
+  answerClarification(runId: string, answer: Omit<ClarificationAnswer, 'by'>): Promise<void>;
+  submitToolResults(runId: string, answer: Omit<ToolResultsAnswer, 'by'>): Promise<void>;
+  decideApproval(runId: string, answer: Omit<ApprovalAnswer, 'by'>): Promise<void>;
 }
 
 export function createHttpRuns(calls: GatewayCalls, context: Omit<HttpStreamContext, 'calls'>): HttpRuns {
@@ -63,9 +70,12 @@ export function createHttpRuns(calls: GatewayCalls, context: Omit<HttpStreamCont
   };
   const stream = (runId: string, options?: HttpStreamOptions) => openHttpStream({ ...context, calls }, runId, options);
 
+  const start = (request: RunRequestInput) => calls.post<RunHandle>('/v1/runs', request);
+
   return {
     stream,
-    start: (request) => calls.post<RunHandle>('/v1/runs', request),
+    start,
+    ...createToldRuns<RunRequestInput, HttpStreamOptions>({ start, stream }),
     get: (runId) => calls.get(pathOf(runId)),
     list: (filter = {}) => calls.get<RunPage>('/v1/runs', { ...filter }),
     async readArtefact(runId, artefact) {

@@ -8,7 +8,13 @@
  * H4  A connection on which not even a heartbeat comes is dead, whatever the socket says.
  */
 import { isPerdureError, PerdureError } from '../../contract/errors.js';
-import type { StreamEnd, StreamEnvelope, StreamWarning } from '../../contract/stream-lines.js';
+import type {
+  StreamEnd,
+  StreamEnvelope,
+  StreamWarning,
+  ThreadStreamEnd,
+  TurnEnd,
+} from '../../contract/stream-lines.js';
 import type { GatewayCalls, Query } from './gateway-calls.js';
 import { readLines } from './read-lines.js';
 
@@ -17,6 +23,8 @@ export interface ReconnectOptions {
   giveUpAfterMs?: number;
   /** A connection that is silent for so long is taken for dead; a minute if absent. The gateway beats every 15 s. */
   silenceMs?: number;
+  /** A stream has been without a connection for some seconds, and why; or it has one again. */
+  onConnection?(state: 'lost' | 'back', why: string): void;
 }
 
 export interface LinesRequest extends ReconnectOptions {
@@ -28,12 +36,14 @@ export interface LinesRequest extends ReconnectOptions {
   signal: AbortSignal;
 }
 
-export type StreamLine = StreamEnvelope | StreamWarning | StreamEnd;
+export type StreamLine = StreamEnvelope | StreamWarning | StreamEnd | TurnEnd | ThreadStreamEnd;
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 const GIVE_UP_AFTER_MS = 120_000;
 const SILENCE_MS = 60_000;
+/** A proxy that cuts a connection, or a gateway that restarts, is back before anybody has to hear of it. */
+const LOST_AFTER_MS = 3_000;
 /** The limits of requests and of open streams, and those of a proxy. */
 const TOO_MANY = 429;
 
@@ -42,6 +52,7 @@ export async function* resumedLines(request: LinesRequest): AsyncGenerator<Strea
   let failures = 0;
   let failingSince: number | undefined;
   let wasOpen = false;
+  let isLost = false;
   while (!signal.aborted) {
     let failure: unknown = new PerdureError('server_unreachable', `the stream ${request.path} was cut`);
     try {
@@ -49,6 +60,8 @@ export async function* resumedLines(request: LinesRequest): AsyncGenerator<Strea
       const opened = () => {
         failingSince = undefined;
         wasOpen = true;
+        if (isLost) request.onConnection?.('back', '');
+        isLost = false;
       };
       const heard = () => (failures = 0);
       for await (const line of oneConnection(request, opened, heard)) {
@@ -62,7 +75,12 @@ export async function* resumedLines(request: LinesRequest): AsyncGenerator<Strea
     }
     failingSince ??= Date.now();
     if (Date.now() - failingSince >= giveUpAfterMs) throw failure;
-    await pause(pauseAfter(failures++, failure), signal);
+    const wait = pauseAfter(failures++, failure);
+    if (!isLost && Date.now() + wait - failingSince >= LOST_AFTER_MS) {
+      isLost = true;
+      request.onConnection?.('lost', failure instanceof Error ? failure.message : String(failure));
+    }
+    await pause(wait, signal);
   }
 }
 
@@ -85,7 +103,8 @@ async function* oneConnection(
   try {
     const at = cursor();
     const from = at === undefined ? {} : { from: at };
-    const { body } = await calls.open(path, { ...query, ...from, format: 'ndjson', envelope: true }, connection.signal);
+    const asked = { ...query, ...from, format: 'ndjson', envelope: true, trailer: true };
+    const { body } = await calls.open(path, asked, connection.signal);
     onOpen();
     const heard = () => {
       wait();

@@ -10,9 +10,9 @@ import { isPerdureError } from '../../contract/errors.js';
 import { THREAD_WORKFLOW } from '../../contract/names.js';
 import { isRepeatOf, REPEATS_WITHIN_MS } from '../../contract/request-mark.js';
 import type { RequestMark } from '../../contract/request-mark.js';
-import type { ThreadHeader } from '../../contract/thread-commands.js';
 import type { AgentThreadRecord } from '../../contract/thread-records.js';
 import { explainThread } from './read-thread.js';
+import type { ThreadReader } from './read-thread.js';
 import { untilReady } from './start-thread.js';
 
 export interface Begun {
@@ -24,18 +24,18 @@ export interface Begun {
 interface BeginOptions {
   client: Client;
   get: (threadId: string) => Promise<AgentThreadRecord>;
-  readHeader: (threadId: string) => Promise<ThreadHeader>;
+  reader: ThreadReader;
   mark: RequestMark;
   begin: (threadId: string) => Promise<AgentThreadRecord>;
 }
 
 const DEADLINE_MS = 5_000;
 
-export async function beginOnce({ client, get, readHeader, mark, begin }: BeginOptions): Promise<Begun> {
+export async function beginOnce({ client, get, reader, mark, begin }: BeginOptions): Promise<Begun> {
   const piece = Math.floor(Date.now() / REPEATS_WITHIN_MS);
   const isUnseen = async (threadId: string) => {
     try {
-      const { unseen = [] } = await readHeader(threadId);
+      const { unseen = [] } = await reader.header(threadId);
       return unseen.some((request) => isRepeatOf(request, mark, Date.now()));
     } catch (error) {
       if (isPerdureError(error) && error.code === 'unknown_thread') return false;
@@ -43,7 +43,7 @@ export async function beginOnce({ client, get, readHeader, mark, begin }: BeginO
     }
   };
   const theOneBefore = async (threadId: string): Promise<Begun> => {
-    await untilReady(client, threadId);
+    await untilReady(client, reader, threadId);
     return { record: await get(threadId), created: false };
   };
   // Begun at the end of the piece before this one.

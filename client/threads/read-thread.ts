@@ -1,16 +1,27 @@
-/** Reading a thread by query, with a deadline; what is gone is `unknown_thread`, whoever finds out. */
+/**
+ * Reading a thread by query; what is gone is `unknown_thread`, whoever finds out.
+ *
+ * D1  What is read is committed (`../committed-query.ts`).
+ * D2  What was read is kept, within a bound: where the server says that nothing has happened since, no worker is asked,
+ *     and else only for messages that are new, which never change.
+ */
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { isErrorCode, isPerdureError, PerdureError } from '../../contract/errors.js';
-import { READ_SETTINGS, READ_THREAD } from '../../contract/names.js';
+import { READ_QUEUE, READ_SETTINGS, READ_THREAD } from '../../contract/names.js';
 import { readPages } from '../../contract/pages.js';
-import type { PageRequest } from '../../contract/pages.js';
+import type { Page, PageRequest } from '../../contract/pages.js';
 import type { ThreadHeader, ThreadPage, ThreadSettings } from '../../contract/thread-commands.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
+import { queryCommitted } from '../committed-query.js';
+import { isSame, readExecution } from '../execution.js';
+import type { Execution } from '../execution.js';
 import { unreachable } from '../explain-error.js';
+import { createKept } from '../kept.js';
 
-const QUERY_DEADLINE_MS = 5_000;
 const MOST_READS = 10;
+/** In characters of the messages. */
+const KEPT_CHARS = 16 * 1024 * 1024;
 
 export interface StoredThread {
   header: ThreadHeader;
@@ -21,52 +32,105 @@ export interface StoredThread {
   tail: number;
 }
 
-export async function readThread(client: Client, threadId: string, from: number): Promise<StoredThread> {
-  const handle = client.workflow.getHandle(threadId);
-  let last: ThreadPage | undefined;
-  let counters = new Set<number>();
-  const read = async (request: PageRequest) => {
-    last = await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () =>
-      handle.query<ThreadPage, [PageRequest]>(READ_THREAD, request),
-    );
-    counters.add(last.header.counter);
-    return last;
-  };
-  try {
-    for (let n = 1; ; n++) {
-      counters = new Set();
-      const messages: AgentMessage[] = [];
-      for await (const { text } of readPages(read, from)) messages.push(JSON.parse(text) as AgentMessage);
-      if (last === undefined) throw new PerdureError('internal', `thread ${threadId} gave no page`);
-      const { header, tail } = last;
-      if (header.deleted) throw unknownThread(threadId);
-      // It changed between two pages: what was read first may belong to another moment than the header.
-      if (counters.size === 1) return { header, from, messages, tail };
-      if (n >= MOST_READS)
-        throw new PerdureError('server_unreachable', `thread ${threadId} changed during each of ${n} readings`);
-    }
-  } catch (error) {
-    throw explainThread(error, threadId);
-  }
+export interface ThreadReader {
+  /** From a message on. */
+  read(threadId: string, from: number): Promise<StoredThread>;
+  header(threadId: string): Promise<ThreadHeader>;
+  /** What a fork takes along beside the messages. */
+  settings(threadId: string): Promise<ThreadSettings>;
+  /** The messages that wait for their turn. */
+  queue(threadId: string): Promise<AgentMessage[]>;
 }
 
-/** What a fork takes along beside the messages. */
-export async function readSettings(client: Client, threadId: string): Promise<ThreadSettings> {
-  const handle = client.workflow.getHandle(threadId);
-  try {
-    return await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () => handle.query<ThreadSettings>(READ_SETTINGS));
-  } catch (error) {
-    throw explainThread(error, threadId);
+interface KeptThread {
+  /** The first ones, as far as they were asked for. */
+  messages: AgentMessage[];
+  chars: number;
+  header: ThreadHeader | undefined;
+  tail: number;
+  /** When the header was read. */
+  at: Execution | undefined;
+}
+
+export function createThreadReader(client: Client): ThreadReader {
+  const kept = createKept<KeptThread>(KEPT_CHARS);
+
+  async function read(threadId: string, from: number): Promise<StoredThread> {
+    const execution = await readExecution(client, threadId);
+    const key = `${threadId} ${execution.firstRunId}`;
+    const nothing: KeptThread = { messages: [], chars: 0, header: undefined, tail: 0, at: undefined };
+    const thread = kept.get(key) ?? kept.put(key, nothing);
+    const hasAll = from >= thread.tail || thread.messages.length === thread.tail;
+    if (thread.header !== undefined && isSame(thread.at, execution) && hasAll) {
+      return { header: thread.header, from, messages: thread.messages.slice(from), tail: thread.tail };
+    }
+    const first = Math.max(from, thread.messages.length);
+    const begin = from <= thread.messages.length ? thread.messages.length : from;
+    const { header, tail, texts } = await readConsistently(client, execution, begin);
+    if (header.deleted) throw unknownThread(threadId);
+    const found = texts.map((text) => JSON.parse(text) as AgentMessage);
+    const before = thread.messages.slice(from, first);
+    if (begin === thread.messages.length) {
+      thread.messages.push(...found);
+      thread.chars += texts.reduce((sum, text) => sum + text.length, 0);
+    }
+    Object.assign(thread, { header, tail, at: execution.hasTask ? undefined : execution });
+    kept.measure(key, thread.chars);
+    return { header, from, messages: [...before, ...found], tail };
   }
+
+  const explained = async <T>(threadId: string, reading: () => Promise<T>): Promise<T> => {
+    try {
+      return await reading();
+    } catch (error) {
+      throw explainThread(error, threadId);
+    }
+  };
+
+  async function readQueue(threadId: string): Promise<AgentMessage[]> {
+    const messages: AgentMessage[] = [];
+    const page = (request: PageRequest) => queryCommitted<Page, PageRequest>(client, threadId, READ_QUEUE, request);
+    for await (const { text } of readPages(page, 0)) messages.push(JSON.parse(text) as AgentMessage);
+    return messages;
+  }
+
+  return {
+    queue: (threadId) => explained(threadId, () => readQueue(threadId)),
+    read: (threadId, from) => explained(threadId, () => read(threadId, from)),
+    header: (threadId) => explained(threadId, async () => (await read(threadId, Number.MAX_SAFE_INTEGER)).header),
+    settings: (threadId) =>
+      explained(threadId, () => queryCommitted<ThreadSettings, undefined>(client, threadId, READ_SETTINGS, undefined)),
+  };
+}
+
+/** Where it changes between two pages, what was read first belongs to another moment than the header: once more. */
+async function readConsistently(
+  client: Client,
+  execution: Execution,
+  from: number,
+): Promise<{ header: ThreadHeader; tail: number; texts: string[] }> {
+  const { workflowId } = execution;
+  for (let n = 1; n <= MOST_READS; n++) {
+    const pages: ThreadPage[] = [];
+    const read = async (request: PageRequest) => {
+      const known = pages.length === 0 && n === 1 ? execution : undefined;
+      const page = await queryCommitted<ThreadPage, PageRequest>(client, workflowId, READ_THREAD, request, known);
+      pages.push(page);
+      return page;
+    };
+    const texts: string[] = [];
+    for await (const { text } of readPages(read, from)) texts.push(text);
+    const [first] = pages;
+    if (first !== undefined && pages.every(({ header }) => header.counter === first.header.counter))
+      return { header: first.header, tail: first.tail, texts };
+  }
+  throw new PerdureError('server_unreachable', `thread ${workflowId} changed during each of ${MOST_READS} readings`);
 }
 
 /** Throws `unknown_thread` where the workflow is closed. */
 export async function checkRuns(client: Client, threadId: string): Promise<void> {
   try {
-    const { status } = await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () =>
-      client.workflow.getHandle(threadId).describe(),
-    );
-    if (status.name !== 'RUNNING') throw unknownThread(threadId);
+    if (!(await readExecution(client, threadId)).isOpen) throw unknownThread(threadId);
   } catch (error) {
     throw explainThread(error, threadId);
   }
@@ -74,6 +138,12 @@ export async function checkRuns(client: Client, threadId: string): Promise<void>
 
 export function unknownThread(threadId: string, cause?: unknown): PerdureError {
   return new PerdureError('unknown_thread', `there is no thread "${threadId}"`, { cause });
+}
+
+/** What the thread said no to. */
+export function refused(code: unknown, message: string, cause?: unknown): PerdureError {
+  const retry_after_ms = code === 'rate_limited' ? { retry_after_ms: 5_000 } : {};
+  return new PerdureError(isErrorCode(code) ? code : 'invalid_request', message, { ...retry_after_ms, cause });
 }
 
 /** grpc.status.INVALID_ARGUMENT */
@@ -88,7 +158,7 @@ export function explainThread(error: unknown, threadId: string): Error {
   if (isGrpcServiceError(cause) && cause.code === INVALID_ARGUMENT) return unknownThread(threadId, error);
   if (error instanceof Error && error.name === 'WorkflowUpdateFailedError') {
     const { type, message } = (cause ?? error) as { type?: unknown; message: string };
-    return new PerdureError(isErrorCode(type) ? type : 'invalid_request', message, { cause: error });
+    return refused(type, message, error);
   }
   return unreachable(error, `for thread ${threadId}`) ?? (error instanceof Error ? error : new Error(String(error)));
 }

@@ -2,17 +2,28 @@
 import { randomUUID } from 'node:crypto';
 import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import { isErrorCode, PerdureError } from '../../contract/errors.js';
-import { MEMO, THREAD_WORKFLOW } from '../../contract/names.js';
+import { isErrorCode, isPerdureError, PerdureError } from '../../contract/errors.js';
+import { MEMO, THREAD_MEMO, THREAD_WORKFLOW } from '../../contract/names.js';
 import type { ThreadRequest } from '../../contract/thread-request.js';
-import { explainThread, readThread } from './read-thread.js';
+import { visibilityOf } from '../../contract/thread-visibility.js';
+import { explainThread } from './read-thread.js';
+import type { ThreadReader } from './read-thread.js';
 
 const RPC_DEADLINE_MS = 10_000;
 const READY_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 
-export async function startThread(client: Client, taskQueue: string, request: ThreadRequest): Promise<string> {
-  const threadId = request.thread_id ?? `thr_${randomUUID()}`;
+export function newThreadId(): string {
+  return `thr_${randomUUID()}`;
+}
+
+export async function startThread(
+  client: Client,
+  reader: ThreadReader,
+  taskQueue: string,
+  request: ThreadRequest,
+): Promise<string> {
+  const threadId = request.thread_id ?? newThreadId();
   const { org_id, created_by, agent_id } = request;
   try {
     await client.withDeadline(Date.now() + RPC_DEADLINE_MS, () =>
@@ -25,6 +36,7 @@ export async function startThread(client: Client, taskQueue: string, request: Th
         memo: {
           ...(org_id === undefined ? {} : { [MEMO.org_id]: org_id }),
           ...(created_by === undefined ? {} : { [MEMO.created_by]: created_by }),
+          [THREAD_MEMO.visibility]: visibilityOf(request),
         },
       }),
     );
@@ -34,14 +46,14 @@ export async function startThread(client: Client, taskQueue: string, request: Th
     }
     throw explainThread(error, threadId);
   }
-  await untilReady(client, threadId);
+  await untilReady(client, reader, threadId);
   return threadId;
 }
 
 /** Throws what the thread was refused for, where it was. */
-export async function untilReady(client: Client, threadId: string): Promise<void> {
+export async function untilReady(client: Client, reader: ThreadReader, threadId: string): Promise<void> {
   const deadline = Date.now() + READY_WITHIN_MS;
-  while (!(await readThread(client, threadId, Number.MAX_SAFE_INTEGER)).header.ready) {
+  while (!(await isReady(reader, threadId))) {
     const handle = client.workflow.getHandle(threadId);
     const { status } = await handle.describe();
     if (status.name === 'FAILED') {
@@ -52,5 +64,15 @@ export async function untilReady(client: Client, threadId: string): Promise<void
     if (Date.now() > deadline)
       throw new PerdureError('server_unreachable', `thread ${threadId} was started, and no worker took it up in time`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** A worker that is busy takes it up a little later. */
+async function isReady(reader: ThreadReader, threadId: string): Promise<boolean> {
+  try {
+    return (await reader.header(threadId)).ready;
+  } catch (error) {
+    if (isPerdureError(error) && error.code === 'server_unreachable') return false;
+    throw error;
   }
 }

@@ -1,15 +1,10 @@
 /** How far a thread is, looked at as cheaply as can be: it is queried only where its history has grown since. */
 import type { Client } from '@temporalio/client';
 import { isPerdureError } from '../../contract/errors.js';
-import { explainThread, readThread, unknownThread } from './read-thread.js';
-
-/** Nothing more will come of the thread. */
-export interface ThreadEnded {
-  type: 'thread_ended';
-  thread_id: string;
-  reason: 'deleted' | 'terminated' | 'timed_out' | 'engine_failed';
-  message: string;
-}
+import type { ThreadEnded } from '../../contract/thread-events.js';
+import { readExecution } from '../execution.js';
+import { explainThread, unknownThread } from './read-thread.js';
+import type { ThreadReader } from './read-thread.js';
 
 export interface ThreadLook {
   /** True where there was anything new. Joins a look that is on its way. Throws `unknown_thread` the first time. */
@@ -23,8 +18,6 @@ export interface ThreadLook {
   end(): ThreadEnded | undefined;
 }
 
-const DESCRIBE_DEADLINE_MS = 5_000;
-
 const ENDS: Record<string, ThreadEnded['reason']> = {
   COMPLETED: 'deleted',
   TERMINATED: 'terminated',
@@ -33,7 +26,7 @@ const ENDS: Record<string, ThreadEnded['reason']> = {
   CANCELLED: 'engine_failed',
 };
 
-export function createThreadLook(client: Client, threadId: string): ThreadLook {
+export function createThreadLook(client: Client, reader: ThreadReader, threadId: string): ThreadLook {
   /** Which execution of the thread was last read, and how long its history was then. */
   let mark: string | undefined;
   let version = 0;
@@ -55,15 +48,13 @@ export function createThreadLook(client: Client, threadId: string): ThreadLook {
   }
 
   async function read(): Promise<boolean> {
-    const { status, runId, historyLength } = await client.withDeadline(Date.now() + DESCRIBE_DEADLINE_MS, () =>
-      client.workflow.getHandle(threadId).describe(),
-    );
-    const reason = ENDS[status.name];
+    const { status, runId, historyLength } = await readExecution(client, threadId);
+    const reason = ENDS[status];
     if (reason !== undefined && mark === undefined) throw unknownThread(threadId);
     if (reason !== undefined) return ended(reason);
     const now = `${runId} ${historyLength}`;
     if (now === mark) return false;
-    const { header } = await readThread(client, threadId, Number.MAX_SAFE_INTEGER);
+    const header = await reader.header(threadId);
     turns = header.turns;
     openRun = header.turn?.run_id;
     mark = now;

@@ -5,16 +5,14 @@
  * S2  A turn begins after the end of the one before it: its `run_completed`, or the marker in its place.
  * S3  The cursor is the position after the last event that was delivered, in whichever turn that is.
  */
-import { PerdureError } from '../../contract/errors.js';
-import type { StreamEvent, StreamMarker } from '../../contract/live-events.js';
+import { isPerdureError, PerdureError } from '../../contract/errors.js';
+import type { StreamMarker } from '../../contract/live-events.js';
+import type { ThreadEvent } from '../../contract/thread-events.js';
 import type { RunStream } from '../run-stream.js';
 import type { StreamOptions } from '../streams.js';
 import { readThreadCursor, writeThreadCursor } from './thread-cursor.js';
 import type { ThreadPosition } from './thread-cursor.js';
-import type { ThreadEnded } from './thread-look.js';
 import type { TurnReader } from './turn-watch.js';
-
-export type ThreadEvent = StreamEvent | ThreadEnded;
 
 export interface ThreadStream extends AsyncIterableIterator<ThreadEvent> {
   /** Where to resume (`stream(threadId, { cursor })`): after the last event delivered. */
@@ -60,7 +58,8 @@ export function createThreadStream(
   }
 
   async function* tellTurns(turns: TurnReader): AsyncGenerator<ThreadEvent, undefined> {
-    const count = await turns.count();
+    const count = await countPatiently(turns, left);
+    if (count === undefined) return undefined;
     let { turn, run }: ThreadPosition = begin ?? { turn: firstTurn(threadId, from, count) };
     if (turn > count + 1) throw tooFar('cursor', threadId, count);
     position = () => (run === undefined ? { turn } : { turn, run });
@@ -104,6 +103,21 @@ export function createThreadStream(
       return this;
     },
   };
+}
+
+const ASK_AGAIN_MS = 500;
+
+/** Like a run's stream, it waits out a server or a worker that cannot be reached. Undefined: the reader is gone. */
+async function countPatiently(turns: TurnReader, left: AbortSignal): Promise<number | undefined> {
+  while (!left.aborted) {
+    try {
+      return await turns.count();
+    } catch (error) {
+      if (!isPerdureError(error) || error.code !== 'server_unreachable') throw error;
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    }
+  }
+  return undefined;
 }
 
 /** Of a turn whose run is not there any more. */

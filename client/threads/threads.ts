@@ -1,13 +1,15 @@
 /** Threads over a Temporal client: start, read, list, follow by deltas, answer, cancel, fork, delete. */
 import type { Client } from '@temporalio/client';
+import type { ArtefactStore } from '../../contract/artefacts.js';
+import { checkSizes } from '../../contract/check-sizes.js';
 import { PerdureError } from '../../contract/errors.js';
 import {
   ACKNOWLEDGE,
   CANCEL_TURN,
+  DECIDE_APPROVAL,
   DELETE_THREAD,
   PIN_THREAD,
   RENAME_THREAD,
-  SEND_MESSAGE,
   SUBMIT_TOOL_RESULTS,
   TASK_QUEUE,
 } from '../../contract/names.js';
@@ -15,6 +17,7 @@ import { isNews } from '../../contract/request-mark.js';
 import type { Acknowledgement, RequestMark } from '../../contract/request-mark.js';
 import type {
   CancelTurnAnswer,
+  DecideCommand,
   PinCommand,
   SendAnswer,
   SendCommand,
@@ -27,13 +30,20 @@ import type { AgentThreadDelta, AgentThreadRecord } from '../../contract/thread-
 import { checkSendMessage, checkThreadRequest } from '../../contract/thread-request.js';
 import type { SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
 import type { Runs } from '../runs.js';
+import type { Updates } from '../updates.js';
+import { bareRecord } from './bare-record.js';
 import { beginOnce } from './begin-once.js';
 import type { Begun } from './begin-once.js';
 import { readToken, writeToken } from './continuation-token.js';
 import { listThreads } from './list-threads.js';
 import type { ThreadFilter, ThreadList } from './list-threads.js';
-import { checkRuns, explainThread, readSettings, readThread } from './read-thread.js';
-import { startThread } from './start-thread.js';
+import { checkRuns, explainThread } from './read-thread.js';
+import type { ThreadReader } from './read-thread.js';
+import { askedIn, withConcluded } from './open-turn.js';
+import { readOwner } from './read-owner.js';
+import type { ThreadOwner } from './read-owner.js';
+import { createSendQueue } from './send-queue.js';
+import { newThreadId, startThread } from './start-thread.js';
 import { createThreadStream } from './thread-stream.js';
 import type { ThreadStream, ThreadStreamOptions } from './thread-stream.js';
 import type { createTurnViews } from './turn-view.js';
@@ -46,6 +56,16 @@ export interface UpdateOptions {
   request_key?: string;
   /** It may be repeated without a key: see `contract/request-mark.ts`. */
   mark?: RequestMark;
+  /** Who says it, where an edge knows it: not everybody may answer what a turn asks. */
+  by?: Pick<SendCommand, 'by' | 'answered_by'>;
+}
+
+export interface GetOptions extends ReadOptions {
+  /**
+   * With the messages that wait for their turn, as `not_started` at the end. They are where they are only for now, so
+   * whoever follows by deltas leaves this out: deltas have them once their turn has begun.
+   */
+  queued?: boolean;
 }
 
 export interface ReadOptions {
@@ -65,13 +85,15 @@ export interface Threads {
   start(request: ThreadRequestInput): Promise<AgentThreadRecord>;
   /** Begins a thread under the id that it is given, or gives the one that the same request has begun before. */
   beginOnce(mark: RequestMark, begin: (threadId: string) => Promise<AgentThreadRecord>): Promise<Begun>;
-  get(threadId: string, options?: ReadOptions): Promise<AgentThreadRecord>;
+  get(threadId: string, options?: GetOptions): Promise<AgentThreadRecord>;
   /** Without messages and goals; the first delta with its token has them all. */
   getBare(threadId: string): Promise<AgentThreadRecord>;
   /** Newest first; one that was just started may not be there yet. */
   list(filter?: ThreadFilter): Promise<ThreadList>;
   /** What the record does not show: the agent, the open turn's run, what it waits for. */
   header(threadId: string): Promise<ThreadHeader>;
+  /** Whose it is: of a thread that is there, and mostly without asking a worker. */
+  owner(threadId: string): Promise<ThreadOwner>;
   /** The events of its turns, one after another, through all turns to come, until it is deleted. */
   stream(threadId: string, options?: ThreadStreamOptions): ThreadStream;
   /** Its turns, as they begin. */
@@ -82,6 +104,12 @@ export interface Threads {
   submitToolResults(
     threadId: string,
     results: SubmitCommand,
+    options?: Pick<UpdateOptions, 'request_key'>,
+  ): Promise<void>;
+  /** Approves a call that the open turn wants to make, or denies it: `asks` of the message that asks has its ids. */
+  decideApproval(
+    threadId: string,
+    decision: DecideCommand,
     options?: Pick<UpdateOptions, 'request_key'>,
   ): Promise<void>;
   /** Ends the open turn; what was said is kept. */
@@ -96,6 +124,9 @@ export interface Threads {
 
 interface ThreadsOptions {
   client: Client;
+  artefacts?: ArtefactStore | undefined;
+  updates: Updates;
+  reader: ThreadReader;
   taskQueue?: string;
   /** Readers are not in the worker's process: its runs send live text by signal. */
   signalLive: boolean;
@@ -105,16 +136,25 @@ interface ThreadsOptions {
 }
 
 export function createThreads(options: ThreadsOptions): Threads {
-  const { client, taskQueue = TASK_QUEUE, signalLive, turns, watches, streamRun } = options;
+  const {
+    client,
+    artefacts,
+    updates,
+    reader: threadReader,
+    taskQueue = TASK_QUEUE,
+    signalLive,
+    turns,
+    watches,
+    streamRun,
+  } = options;
+
+  const sendMessage = createSendQueue(updates);
 
   async function update<T>(threadId: string, name: string, command: object, options: UpdateOptions = {}): Promise<T> {
+    checkSizes(command);
     try {
-      return await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
-        client.workflow.getHandle(threadId).executeUpdate<T, [object]>(name, {
-          args: [command],
-          ...(options.request_key === undefined ? {} : { updateId: options.request_key }),
-        }),
-      );
+      const { request_key: updateId } = options;
+      return await updates.execute<T>(threadId, name, command, { deadlineMs: UPDATE_DEADLINE_MS, updateId });
     } catch (error) {
       throw explainThread(error, threadId);
     } finally {
@@ -124,12 +164,11 @@ export function createThreads(options: ThreadsOptions): Threads {
 
   /** From a message on, with what is shown of the open turn. */
   async function view(threadId: string, first: number): Promise<ThreadView & { header: ThreadHeader }> {
-    const stored = await readThread(client, threadId, first);
+    const stored = await threadReader.read(threadId, first);
     const { header, tail } = stored;
     const { run_id } = header.turn ?? {};
-    const pending = header.pending.filter((use) => use.run_id === run_id).map((use) => use.tool_use_id);
     const turn = run_id === undefined ? undefined : turns.of(threadId, run_id);
-    const shown = (await turn?.messages(pending)) ?? [];
+    const shown = (await turn?.messages(askedIn(header))) ?? [];
     // A thread that the engine ended answers queries as if it would go on; where it should move, it is looked at.
     if (!header.ready || turn?.isOver() === true) await checkRuns(client, threadId);
     const from = Math.min(first, tail);
@@ -138,7 +177,7 @@ export function createThreads(options: ThreadsOptions): Threads {
       header,
       status,
       title,
-      goals,
+      goals: turn === undefined ? goals : withConcluded(goals, turn.goals()),
       counter,
       changed,
       from,
@@ -160,33 +199,30 @@ export function createThreads(options: ThreadsOptions): Threads {
     }
   }
 
-  const readHeader = async (threadId: string) => (await readThread(client, threadId, Number.MAX_SAFE_INTEGER)).header;
-
-  async function get(threadId: string, { reader }: ReadOptions = {}): Promise<AgentThreadRecord> {
+  async function get(threadId: string, { reader, queued = false }: GetOptions = {}): Promise<AgentThreadRecord> {
     const now = await view(threadId, 0);
     await acknowledge(threadId, now.header, reader);
     const { header, status, title, goals, messages } = now;
     const continuation_token = writeToken(threadId, positionOf(now));
-    return { ...header.record, title, status, messages: [...messages], goals, continuation_token };
+    const waiting = queued && header.queued > 0 ? await threadReader.queue(threadId) : [];
+    return { ...header.record, title, status, messages: [...messages, ...waiting], goals, continuation_token };
   }
 
   return {
     get,
     async start(input) {
       const request = checkThreadRequest(input);
-      return get(await startThread(client, taskQueue, signalLive ? { signal_live: true, ...request } : request));
+      const told = signalLive ? { signal_live: true, ...request } : request;
+      return get(await startThread(client, threadReader, taskQueue, told));
     },
     stream: (threadId, wanted = {}) =>
       createThreadStream(threadId, { turns: () => watches.open(threadId), stream: streamRun }, wanted),
     turns: (threadId) => watches.open(threadId),
-    beginOnce: (mark, begin) => beginOnce({ client, get, readHeader, mark, begin }),
-    header: readHeader,
-    async getBare(threadId) {
-      const { record, title, status } = await readHeader(threadId);
-      const continuation_token = writeToken(threadId, { counter: 0 });
-      return { ...record, title, status, messages: [], goals: null, continuation_token };
-    },
-    list: (filter = {}) => listThreads(client, taskQueue, filter, readHeader),
+    beginOnce: (mark, begin) => beginOnce({ client, get, reader: threadReader, mark, begin }),
+    header: threadReader.header,
+    owner: (threadId) => readOwner(client, threadReader, threadId),
+    getBare: async (threadId) => bareRecord(await threadReader.header(threadId)),
+    list: (filter = {}) => listThreads(client, taskQueue, filter, threadReader.header),
     async delta(threadId, token, { reader } = {}) {
       const position = readToken(threadId, token);
       const since = async (first: number) => {
@@ -210,29 +246,41 @@ export function createThreads(options: ThreadsOptions): Threads {
         ...(options?.mark === undefined ? {} : { mark: options.mark }),
         ...(client_context == null ? {} : { client_context }),
         ...(analysis_scope == null ? {} : { analysis_scope }),
+        ...options?.by,
       };
-      return update<SendAnswer>(threadId, SEND_MESSAGE, command, options);
+      try {
+        return await sendMessage(threadId, command, options?.request_key);
+      } catch (error) {
+        throw explainThread(error, threadId);
+      } finally {
+        watches.hint(threadId);
+      }
     },
     async submitToolResults(threadId, results, options) {
       await update(threadId, SUBMIT_TOOL_RESULTS, results, options);
     },
+    async decideApproval(threadId, decision, options) {
+      await update(threadId, DECIDE_APPROVAL, decision, options);
+    },
     cancel: (threadId) => update(threadId, CANCEL_TURN, {}),
     async fork(threadId, { message_sequence_num, thread_id, created_by, mark }) {
-      const { header, messages } = await readThread(client, threadId, 0);
+      const { header, messages } = await threadReader.read(threadId, 0);
       const kept = messages.slice(0, message_sequence_num + 1);
       if (!Number.isInteger(message_sequence_num) || message_sequence_num < 0 || kept.length <= message_sequence_num) {
         const count = `thread ${threadId} has ${messages.length} finished messages`;
         throw new PerdureError('invalid_request', `message_sequence_num ${message_sequence_num}: ${count}`);
       }
+      const id = thread_id ?? newThreadId();
+      await artefacts?.copy(artefactsNamedIn(kept), threadId, id);
       const { org_id, model_profile, created_by: creator } = header.record;
-      const { compaction, ...settings } = await readSettings(client, threadId);
+      const { compaction, ...settings } = await threadReader.settings(threadId);
       // A summary of more than the fork has would tell it of its future.
       const isKnown = compaction !== undefined && compaction.from <= kept.length;
       const request = checkThreadRequest({
         agent_id: header.agent_id,
         ...(org_id === '' ? {} : { org_id }),
         ...((created_by ?? creator) === '' ? {} : { created_by: created_by ?? creator }),
-        ...(thread_id === undefined ? {} : { thread_id }),
+        thread_id: id,
         ...(mark === undefined ? {} : { mark }),
         ...(header.title === null ? {} : { title: header.title }),
         ...(signalLive ? { signal_live: true } : {}),
@@ -246,7 +294,7 @@ export function createThreads(options: ThreadsOptions): Threads {
           ...(isKnown ? { compaction } : {}),
         },
       });
-      return get(await startThread(client, taskQueue, request));
+      return get(await startThread(client, threadReader, taskQueue, request));
     },
     async rename(threadId, title) {
       await update(threadId, RENAME_THREAD, { title });
@@ -258,4 +306,9 @@ export function createThreads(options: ThreadsOptions): Threads {
       await update(threadId, DELETE_THREAD, {});
     },
   };
+}
+
+/** What messages refer to goes along with a fork: its own scope is all that its runs can read. */
+function artefactsNamedIn(messages: readonly unknown[]): string[] {
+  return [...new Set(JSON.stringify(messages).match(/\bart_[0-9a-f]{64}\b/g))];
 }

@@ -13,10 +13,19 @@ import { createLiveText } from './live-text.js';
 const KEPT_MS = 15_000;
 
 export interface TurnView {
-  /** With all of these tool uses in them: whoever is asked for results must see what for. */
-  messages(toolUses: readonly string[]): Promise<AgentMessage[]>;
+  /** With all of these tool uses in them, asked for or asking: whoever is to answer must see what. */
+  messages(asked: AskedUses): Promise<AgentMessage[]>;
+  /** Its goals that are concluded, as far as they were read with the messages. */
+  goals(): ReadonlyMap<string, { status: 'achieved' | 'failed'; at: string }>;
   /** Its run has ended: the thread is about to take what it said. */
   isOver(): boolean;
+}
+
+export interface AskedUses {
+  /** Of the client's tools. */
+  results: readonly string[];
+  /** Questions and approvals. */
+  pauses: readonly string[];
 }
 
 interface TurnViewsOptions {
@@ -70,15 +79,16 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
 
     return {
       close,
+      goals: () => turn.goals,
       isOver: () => isOver,
-      async messages(toolUses) {
+      async messages(asked) {
         clearTimeout(idle);
         idle = setTimeout(close, KEPT_MS).unref();
         if (events === undefined) {
           events = stream(runId);
           void listen(events).catch(close);
         }
-        if (!isRead || !hasAll(turn.messages, toolUses)) await catchUp();
+        if (!isRead || !hasAll(turn.messages, asked)) await catchUp();
         return withLiveText(turn, live.text());
       },
     };
@@ -98,11 +108,10 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
   };
 }
 
-function hasAll(messages: readonly AgentMessage[], toolUses: readonly string[]): boolean {
-  const shown = new Set(
-    messages.flatMap(({ content }) =>
-      content.flatMap((block) => (block.content_type === 'tool_use' ? [block.tool_use_id] : [])),
-    ),
+function hasAll(messages: readonly AgentMessage[], { results, pauses }: AskedUses): boolean {
+  const uses = messages.flatMap(({ content }) =>
+    content.flatMap((block) => (block.content_type === 'tool_use' ? [block.tool_use_id] : [])),
   );
-  return toolUses.every((id) => shown.has(id));
+  const asking = messages.flatMap(({ asks }) => (asks === undefined ? [] : [asks.tool_use_id]));
+  return results.every((id) => uses.includes(id)) && pauses.every((id) => asking.includes(id));
 }

@@ -10,9 +10,11 @@ import type { Client } from '@temporalio/client';
 import { isPerdureError } from '../../contract/errors.js';
 import { turnRunId } from '../../contract/thread-ids.js';
 import type { LiveChannel } from '../../live/channel.js';
-import { describeRun } from '../describe-run.js';
+import type { Runs } from '../runs.js';
+import type { ThreadReader } from './read-thread.js';
 import { createThreadLook } from './thread-look.js';
-import type { ThreadEnded, ThreadLook } from './thread-look.js';
+import type { ThreadEnded } from '../../contract/thread-events.js';
+import type { ThreadLook } from './thread-look.js';
 
 export type NextTurn =
   /** `open`: the thread has not taken yet what its run said. */
@@ -60,14 +62,21 @@ const FASTEST_SAFETY_LOOK_MS = 500;
 const SLOWEST_SAFETY_LOOK_MS = 5_000;
 const SLOWER_EACH_TIME = 1.25;
 
-export function createTurnWatches(client: Client, channel: LiveChannel | undefined): TurnWatches {
+interface TurnWatchesOptions {
+  client: Client;
+  reader: ThreadReader;
+  channel: LiveChannel | undefined;
+  describe: Runs['describe'];
+}
+
+export function createTurnWatches({ client, reader, channel, describe }: TurnWatchesOptions): TurnWatches {
   const watches = new Map<string, Watch>();
   let closed = false;
 
   function watchOf(threadId: string): Watch {
     const known = watches.get(threadId);
     if (known !== undefined) return known;
-    const look = createThreadLook(client, threadId);
+    const look = createThreadLook(client, reader, threadId);
     const made: Watch = { threadId, readers: 0, look, waiting: new Set(), isHasty: false, isRunning: false };
     watches.set(threadId, made);
     return made;
@@ -161,7 +170,7 @@ export function createTurnWatches(client: Client, channel: LiveChannel | undefin
           isKnown = true;
           while (!closed && isOpen && signal?.aborted !== true) {
             const version = look.version();
-            const found = await unlessAway(find(client, threadId, look, number), follow);
+            const found = await unlessAway(find(describe, threadId, look, number), follow);
             if (found !== undefined || !follow) return found;
             await news(watch, version, number, signal);
           }
@@ -187,20 +196,25 @@ export function createTurnWatches(client: Client, channel: LiveChannel | undefin
 }
 
 /** Undefined: not yet. */
-async function find(client: Client, threadId: string, look: ThreadLook, number: number): Promise<NextTurn | undefined> {
+async function find(
+  describe: Runs['describe'],
+  threadId: string,
+  look: ThreadLook,
+  number: number,
+): Promise<NextTurn | undefined> {
   const end = look.end();
   if (end !== undefined) return { state: 'ended', end };
   if (number > look.turns()) return undefined;
   const run_id = turnRunId(threadId, number);
   const open = look.openRun() === run_id;
-  if (await isThere(client, run_id)) return { state: 'begun', turn: number, run_id, open };
+  if (await isThere(describe, run_id)) return { state: 'begun', turn: number, run_id, open };
   // The thread has asked for the run of its open turn, and the server is about to start it.
   return open ? undefined : { state: 'gone', turn: number, run_id };
 }
 
-async function isThere(client: Client, runId: string): Promise<boolean> {
+async function isThere(describe: Runs['describe'], runId: string): Promise<boolean> {
   try {
-    await describeRun(client, runId);
+    await describe(runId);
     return true;
   } catch (error) {
     if (isPerdureError(error) && error.code === 'unknown_run') return false;

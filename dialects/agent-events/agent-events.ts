@@ -9,7 +9,7 @@
  * the two and the transport warns. `final` is the answer, whatever came before.
  */
 import type { AgentEvent } from '../../contract/agent-events.js';
-import type { DurableEvent } from '../../contract/events.js';
+import type { DurableEvent, EventOf } from '../../contract/events.js';
 import type { Dialect, Line, Told } from '../dialect.js';
 import { followText } from '../follow-text.js';
 import type { TextNews } from '../follow-text.js';
@@ -58,6 +58,17 @@ function textLines({ of, voided, again, text, from, durable }: TextNews, timesta
   return lines;
 }
 
+/** The tool's first picture, where it is in the log: the transport brings those that are kept beside it. */
+function screenshotOf(event: EventOf<'tool_result'>): { screenshot_base64?: string } {
+  const { content, screenshot_base64: kept } = event;
+  if (kept !== undefined) return { screenshot_base64: kept };
+  for (const part of typeof content === 'string' ? [] : content) {
+    const base64 = part.type === 'image_url' ? /^data:[^,]*;base64,(.*)$/s.exec(part.image_url.url)?.[1] : undefined;
+    if (base64 !== undefined) return { screenshot_base64: base64 };
+  }
+  return {};
+}
+
 function factOf(event: DurableEvent): AgentEvent | undefined {
   const { step_id = '', tool_call_id = '' } = event;
   switch (event.type) {
@@ -66,7 +77,13 @@ function factOf(event: DurableEvent): AgentEvent | undefined {
     case 'step_completed':
       return { type: 'step_complete', step_id, status: event.status, duration_ms: event.duration_ms };
     case 'tool_requested':
-      return { type: 'tool_call', tool: calledTool(event), args: parsedArguments(event.arguments), tool_call_id };
+      return {
+        type: 'tool_call',
+        tool: calledTool(event),
+        args: parsedArguments(event.arguments),
+        tool_call_id,
+        ...(event.display_name === undefined ? {} : { display_name: event.display_name }),
+      };
     case 'tool_result':
       return {
         type: 'tool_result',
@@ -74,7 +91,7 @@ function factOf(event: DurableEvent): AgentEvent | undefined {
         result: resultText(event),
         tool_call_id,
         ...(event.status === 'error' ? { is_error: true } : {}),
-        ...(event.screenshot_base64 === undefined ? {} : { screenshot_base64: event.screenshot_base64 }),
+        ...screenshotOf(event),
       };
     case 'reprompted':
       return { type: 'hidden_user_message', content: event.content };

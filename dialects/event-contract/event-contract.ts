@@ -77,6 +77,8 @@ function tell(state: ContractState, event: StreamEvent): ContractTold {
       const { lines } = tellEnd(state, run_id, event.message);
       return { state, lines: lines.map(({ data }) => ({ data })), warnings: streamWarnings(event) };
     }
+    case 'stream_failed':
+      return { state, lines: [], warnings: streamWarnings(event) };
     case 'live_dropped':
       return { ...tellText(state, event), warnings: streamWarnings(event) };
     case 'run_started':

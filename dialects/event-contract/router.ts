@@ -4,7 +4,8 @@
  *
  * R1  The routing order is the contract's, to the letter.
  * R2  A field is read only from an event type that owns it.
- * R3  Deprecated and unknown types are passed over in silence, so that a stream may grow.
+ * R3  Deprecated and unknown types are passed over in silence, so that a stream may grow; so are objects without a
+ *     type, which are what a transport says beside the contract.
  * R4  An entry that is being gathered is given out at `status: complete`, at `error` and at the end of the stream.
  */
 import { createLineParser } from './parse-lines.js';
@@ -33,7 +34,8 @@ export function createRouter(): Router {
   function accept(event: unknown): Routed[] {
     if (typeof event !== 'object' || event === null) return broken(String(event).slice(0, 200), 'it is no object');
     const { type, run_id } = event as WireEvent;
-    if (typeof type !== 'string') return broken('', 'it has no type');
+    if (type === undefined) return [];
+    if (typeof type !== 'string') return broken('', 'its type is no text');
     if (typeof run_id !== 'string') return isRouted(type) ? broken('', `a ${type} has no run_id`) : [];
     return route(event as WireEvent, type, run_id);
   }

@@ -117,10 +117,25 @@ export function runError(run_id: string, error: string): RunError {
 
 export function generatedFile(
   run_id: string,
-  file: { filename: string; mime_type: string; file_id: string; url?: string | undefined },
+  file: {
+    filename: string;
+    mime_type: string;
+    file_id: string;
+    url?: string | undefined;
+    base64?: string | undefined;
+  },
 ): GeneratedFile {
-  const { filename, mime_type, file_id, url } = file;
-  return { type: 'generated_file', run_id, filename, mime_type, file_id, ...(url === undefined ? {} : { url }) };
+  const { filename, mime_type, file_id, url, base64 } = file;
+  return {
+    type: 'generated_file',
+    run_id,
+    filename,
+    mime_type,
+    file_id,
+    ...(url === undefined ? {} : { url }),
+    // Where there is an address, the contract has no use for the content.
+    ...(url !== undefined || base64 === undefined ? {} : { base64 }),
+  };
 }
 
 export function hotCode(run_id: string, text: string): HotCode {

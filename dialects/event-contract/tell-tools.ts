@@ -41,11 +41,15 @@ export function tellProgress(state: ContractState, event: Progress): ContractTol
   const line =
     event.type === 'tool_progress'
       ? toolStatus(event.run_id, call, 'in_progress', event.message || `${call.tool} is at work.`)
-      : toolStatus(event.run_id, call, 'warning', `Trying again (attempt ${event.attempt}): ${event.reason}`);
+      : toolStatus(event.run_id, call, 'warning', tryingAgain(event));
   const { twins } = state.shown;
   if ('seq' in event) return hasTwin(twins, event.live_id) ? quiet(state) : told(state, [line]);
   const shown = { ...state.shown, twins: addTwin(twins, event.live_id, event.tool_call_id ?? '') };
   return { state: { ...state, shown }, lines: unplaced([line]), warnings: [] };
+}
+
+function tryingAgain({ attempt, reason }: { attempt: number; reason: string }): string {
+  return `Trying again (attempt ${attempt})${reason === '' ? '.' : `: ${reason}`}`;
 }
 
 export function tellResult(before: ContractState, event: EventOf<'tool_result'>): ContractTold {

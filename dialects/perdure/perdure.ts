@@ -35,6 +35,7 @@ type BlockEvent = Extract<LiveEvent, { block_id: string }>;
 
 export const perdure: Dialect<PerdureState> = {
   name: 'perdure',
+  restChunks: true,
   begin: ({ commit }) => ({ commit, blocks: [] }),
   tell(state, event) {
     if ('seq' in event) {

@@ -35,7 +35,8 @@ export function callPart(event: EventOf<'tool_requested'>): ToolCallPart {
 
 export function resultPart(event: EventOf<'tool_result'>): ToolResultPart {
   const { tool_call_id = '', content, status } = event;
-  const result = typeof content === 'string' ? resultText(event) : content;
+  const value = event.status === 'success' ? event.value : undefined;
+  const result = value !== undefined ? value : typeof content === 'string' ? resultText(event) : content;
   return {
     type: 'tool_result',
     tool_result: { tool_call_id, result, ...(status === 'error' ? { is_error: true } : {}) },
