@@ -1,15 +1,15 @@
 /** The gateway: routes, auth, limits and errors put together. It binds no port, and knows nothing of Temporal. */
 import { Hono } from 'hono';
 import type { Context } from 'hono';
-import { cors } from 'hono/cors';
 import type { Runs, Threads } from '../client/index.js';
 import { PerdureError } from '../contract/errors.js';
-import type { GatewayRecords } from '../store/gateway-records.js';
 import { authenticate } from './auth/authenticate.js';
 import type { Auth } from './auth/authenticate.js';
+import { checkOrigin } from './auth/page-origin.js';
 import { watchCredential } from './auth/watch-credential.js';
 import { envelopeError, hasEnvelope } from './envelope.js';
 import { errorBody, errorResponse, errorStatus, forCaller } from './error-response.js';
+import type { FileLinks } from './file-links.js';
 import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
 import type { GatewayLimits } from './limits/gateway-limits.js';
 import { createRateLimit } from './limits/rate-limit.js';
@@ -22,9 +22,9 @@ import type { GatewayEnv } from './observe-requests.js';
 import { describeRoutes } from './openapi.js';
 import { ownRun } from './own-run.js';
 import { checkMayWrite, createOwnThread } from './own-thread.js';
-import { principalKey } from './principal.js';
+import { checkProfilesOf, checkScope, principalKey } from './principal.js';
 import type { Principal } from './principal.js';
-import type { Named, Route, RouteTools } from './route.js';
+import type { GatewayRecords, Named, Route, RouteTools } from './route.js';
 import { ROUTES } from './routes/table.js';
 import type { Catalog } from './shapes/catalog.js';
 
@@ -33,6 +33,9 @@ export interface GatewayOptions {
   threads: Threads;
   records: GatewayRecords;
   artefacts: RouteTools['artefacts'];
+  payloads: RouteTools['payloads'];
+  /** Makes addresses of files that browsers can open; where it is absent, files come as base64. */
+  files?: FileLinks | undefined;
   workerPolls(): Promise<boolean>;
   catalog: Catalog;
   auth: Auth;
@@ -57,9 +60,15 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
     threads,
     records,
     artefacts: options.artefacts,
+    payloads: options.payloads,
+    files: options.files,
+    orgOf: async (runId) => {
+      const { run, thread } = await ownRun({ runs, ownThread }, { kind: 'local' }, runId);
+      return thread?.owner.org_id ?? run.record.org_id ?? '';
+    },
     catalog,
     slots: createStreamSlots(limits.open_streams, metrics.streams),
-    whenRevoked: (headers, cut) => watchCredential(() => authenticate(auth, headers, origins), limits.recheck_ms, cut),
+    whenRevoked: (headers, cut) => watchCredential(() => identify(headers), limits.recheck_ms, cut),
     workerPolls: () => options.workerPolls(),
     isStopping: () => options.isStopping?.() ?? false,
     streamFailed: (run_id, err) => log.error({ run_id, err }, 'stream failed'),
@@ -67,14 +76,16 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
     description: () => description,
   };
 
+  async function identify(headers: Headers): Promise<Principal> {
+    return checkProfilesOf(await authenticate(auth, headers), catalog);
+  }
+
   async function admit(route: Route, context: Context<GatewayEnv>): Promise<Principal> {
     if (route.access === 'open') return { kind: 'local' };
-    const principal = await authenticate(auth, context.req.raw.headers, origins);
+    const principal = await identify(context.req.raw.headers);
     context.set('principal', principal);
     spend(principalKey(principal));
-    if (route.access === 'admin' && principal.kind === 'member' && principal.role !== 'admin') {
-      throw new PerdureError('forbidden', 'this takes the role "admin"');
-    }
+    checkScope(principal, route.access);
     return principal;
   }
 
@@ -100,7 +111,7 @@ export function createGateway(options: GatewayOptions): Hono<GatewayEnv> {
 
   const app = new Hono<GatewayEnv>();
   app.use(observeRequests({ log, metrics }));
-  if (origins.length > 0) app.use(corsFor(origins));
+  app.use(checkOrigin(auth, origins));
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const routes = ROUTES.filter((route) => route.path === path);
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -140,14 +151,4 @@ function hasHead({ method, streams }: Route): boolean {
 
 function takesBody({ method }: Route): boolean {
   return method === 'POST' || method === 'PUT';
-}
-
-function corsFor(origins: readonly string[]) {
-  return cors({
-    origin: (origin) => (origins.includes(origin) ? origin : null),
-    allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
-    allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'x-request-id'],
-    exposeHeaders: ['location', 'perdure-tail-seq', 'retry-after', 'x-request-id'],
-    maxAge: 600,
-  });
 }

@@ -38,6 +38,7 @@ type EnvelopeError = z.infer<typeof EnvelopeError>;
 const BY_CODE: Partial<Record<ErrorCode, string>> = {
   thread_read_only: 'RobotoThreadReadOnlyException',
   forbidden: 'RobotoUnauthorizedException',
+  origin_refused: 'RobotoUnauthorizedException',
 };
 const BY_STATUS: Readonly<Record<number, string>> = {
   401: 'RobotoUnauthorizedException',

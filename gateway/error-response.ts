@@ -1,5 +1,5 @@
 /** From any error to what the caller may read of it: never a stack, a secret, an address or a vendor's text. */
-import { ERRORS, isPerdureError, PerdureError } from '../contract/errors.js';
+import { ERROR_CODE_HEADER, ERRORS, isPerdureError, PerdureError } from '../contract/errors.js';
 import type { ErrorCode } from '../contract/errors.js';
 import type { ErrorBody } from './shapes/error-body.js';
 
@@ -18,26 +18,35 @@ const FOR_CALLERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unknown_stored_agent',
   'agent_exists',
   'unknown_artefact',
+  'link_refused',
   'unknown_route',
   'unauthenticated',
   'forbidden',
+  'origin_refused',
   'method_not_allowed',
   'request_timeout',
   'idempotency_conflict',
   'unsupported_media_type',
   'rate_limited',
+  'too_many_connections',
   'too_many_streams',
   'headers_too_large',
   'run_exists',
   'run_ended',
   'not_ready',
 ]);
+const UNREACHABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'server_unreachable',
+  'database_unreachable',
+  'storage_unreachable',
+  'encryption_keys_unreachable',
+]);
 const UNREACHABLE_RETRY_MS = 2_000;
 
 /** Without what only the log may know. */
 export function forCaller(error: unknown): PerdureError {
   if (isPerdureError(error) && FOR_CALLERS.has(error.code)) return error;
-  if (isPerdureError(error) && error.code === 'server_unreachable') {
+  if (isPerdureError(error) && UNREACHABLE.has(error.code)) {
     const retry_after_ms = UNREACHABLE_RETRY_MS;
     return new PerdureError('server_unreachable', 'the service behind the gateway gave no answer in time', {
       retry_after_ms,
@@ -71,7 +80,7 @@ export function errorStatus({ code }: PerdureError): number {
 }
 
 export function errorResponse(error: PerdureError, body: object): Response {
-  const headers = new Headers();
+  const headers = new Headers({ [ERROR_CODE_HEADER]: error.code });
   const { retry_after_ms } = error;
   if (retry_after_ms !== undefined) headers.set('retry-after', String(Math.max(1, Math.ceil(retry_after_ms / 1_000))));
   if (error.code === 'unauthenticated') headers.set('www-authenticate', 'Bearer');

@@ -12,6 +12,7 @@ import { ErrorBody } from './shapes/error-body.js';
 import { FeedbackRecord, SubmitFeedback } from '../contract/feedback.js';
 import { StoredAgent } from '../contract/stored-agent.js';
 import { AgentMessage } from '../contract/thread-records.js';
+import { ThreadState } from '../contract/thread-summary.js';
 import { RunPage } from './shapes/run-list.js';
 import { CreateAgent, LaunchAgent, UpdateAgent } from './shapes/stored-agents.js';
 import { ListedThread, ThreadDelta, ThreadRecord } from './shapes/thread-answers.js';
@@ -37,6 +38,7 @@ const NAMED_TOO = {
   ThreadRecord,
   ListedThread,
   ThreadDelta,
+  ThreadState,
   StoredAgent,
   FeedbackRecord,
 };
@@ -81,7 +83,7 @@ function operation(route: Route, replies: Components, inputs: Components): objec
     operationId: route.operation,
     summary: route.summary,
     ...(route.deprecated === undefined ? {} : { deprecated: true }),
-    ...(route.access === 'open' ? { security: [] } : {}),
+    ...(route.access === 'open' ? { security: [] } : { description: `Takes the scope \`${route.access}\`.` }),
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
     ...(route.body === undefined
       ? {}
@@ -154,8 +156,8 @@ function errorResponses(route: Route, replies: Components): Record<string, objec
 }
 
 function errorsOf({ access, path, use, body, errors = [] }: Route): ErrorCode[] {
-  const common: ErrorCode[] = ['invalid_request', 'internal'];
-  if (access !== 'open') common.push('unauthenticated', 'rate_limited', 'server_unreachable');
+  const common: ErrorCode[] = ['invalid_request', 'origin_refused', 'internal'];
+  if (access !== 'open') common.push('unauthenticated', 'forbidden', 'rate_limited', 'server_unreachable');
   if (path.includes('{run_id}')) common.push('unknown_run');
   if (path.includes('{thread_id}')) common.push('unknown_thread');
   if (use === 'write') common.push('thread_read_only');

@@ -5,6 +5,7 @@
 import type { Threads } from '../client/index.js';
 import { isPerdureError, PerdureError } from '../contract/errors.js';
 import type { ThreadHeader } from '../contract/thread-commands.js';
+import { isAdmin, userOf } from './principal.js';
 import type { Principal } from './principal.js';
 
 /** Of the record, what never changes. */
@@ -23,7 +24,7 @@ export type OwnThread = (principal: Principal, threadId: string, isThere?: true)
 const MOST_KEPT = 10_000;
 
 /** What it finds may have been deleted since: whoever reads it then is told so by the thread. */
-export function createOwnThread(threads: Pick<Threads, 'header'>): OwnThread {
+export function createOwnThread(threads: Pick<Threads, 'header' | 'owner'>): OwnThread {
   const owners = new Map<string, ThreadOwner>();
 
   async function ownerOf(threadId: string, isThere = false): Promise<ThreadOwner> {
@@ -33,6 +34,7 @@ export function createOwnThread(threads: Pick<Threads, 'header'>): OwnThread {
       owners.set(threadId, known);
       return known;
     }
+    if (isThere) return threads.owner(threadId);
     const { record, ready } = await threads.header(threadId);
     const { org_id, created_by, visibility } = record;
     const owner = { org_id, created_by, visibility };
@@ -58,11 +60,11 @@ export function createOwnThread(threads: Pick<Threads, 'header'>): OwnThread {
 export function mayReadThread(principal: Principal, { org_id, created_by, visibility }: ThreadOwner): boolean {
   if (principal.kind === 'local') return true;
   if (principal.org_id !== org_id) return false;
-  return visibility === 'org' || principal.user_id === created_by || principal.role === 'admin';
+  return visibility === 'org' || principal.user_id === created_by || isAdmin(principal);
 }
 
 /** For whoever may read it: what changes a thread takes its creator, or an admin of the org. */
 export function checkMayWrite(principal: Principal, { thread_id, owner }: NamedThread): void {
-  if (principal.kind === 'local' || principal.role === 'admin' || principal.user_id === owner.created_by) return;
+  if (isAdmin(principal) || userOf(principal) === owner.created_by) return;
   throw new PerdureError('thread_read_only', `thread ${thread_id} is somebody else’s, and you may only read it`);
 }

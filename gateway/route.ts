@@ -3,20 +3,32 @@ import { z } from 'zod';
 import type { Runs, Threads } from '../client/index.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
 import type { ErrorCode, ErrorIssue } from '../contract/errors.js';
+import type { Scope } from '../contract/scopes.js';
 import { PerdureError } from '../contract/errors.js';
 import type { RunRecord } from '../client/index.js';
-import type { GatewayRecords } from '../store/gateway-records.js';
+import type { Storage } from '../store/open-storage.js';
+import type { Records } from '../store/records.js';
+import type { FileLinks } from './file-links.js';
 import type { StreamSlots } from './limits/stream-slots.js';
 import type { NamedThread } from './own-thread.js';
 import type { Principal } from './principal.js';
 import type { Catalog } from './shapes/catalog.js';
+
+/** What the gateway keeps itself. */
+export type GatewayRecords = Pick<Records, 'agents' | 'feedback' | 'archive'>;
 
 /** What the routes work with. */
 export interface RouteTools {
   runs: Runs;
   threads: Threads;
   records: GatewayRecords;
-  artefacts: Pick<ArtefactStore, 'info' | 'read'>;
+  artefacts: Pick<ArtefactStore, 'of' | 'unscoped'>;
+  /** From what Temporal has to plain ones, and back. */
+  payloads: Storage['payloads'];
+  /** Absent: the gateway gives out no addresses of files. */
+  files: FileLinks | undefined;
+  /** Whose a run is; '' where it is nobody's. Throws `unknown_run`. */
+  orgOf(runId: string): Promise<string>;
   catalog: Catalog;
   slots: StreamSlots;
   /** Calls back once the credential of a request is good no more; until it is told to stop. */
@@ -30,8 +42,8 @@ export interface RouteTools {
   description(): object;
 }
 
-/** Who may call it: anybody, any principal, or one whose role is admin. */
-export type Access = 'open' | 'member' | 'admin';
+/** Who may call it: anybody, or whoever has the scope. */
+export type Access = 'open' | Scope;
 
 export interface Reply {
   description: string;

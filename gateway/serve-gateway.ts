@@ -12,6 +12,7 @@ import { isLoopback } from './auth/local-user.js';
 import { createGateway } from './create-gateway.js';
 import type { GatewayOptions } from './create-gateway.js';
 import { errorBody, errorStatus, forCaller } from './error-response.js';
+import { createAddressSlots } from './limits/address-slots.js';
 import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
 import { STREAM_TYPES } from './routes/stream-events.js';
 import { writeStream } from './write-stream.js';
@@ -60,6 +61,9 @@ export async function serveGateway(options: ServeOptions): Promise<RunningGatewa
       return Response.json(errorBody(unreadable(), randomUUID()), { status: errorStatus(unreadable()) });
     },
   });
+  const slots = createAddressSlots(limits.connections_per_address);
+  /** Node's parser has them already, and may still find a request in what comes. */
+  const refused = new WeakSet<Socket>();
   const server = createServer(
     {
       maxHeaderSize: limits.header_bytes,
@@ -67,14 +71,24 @@ export async function serveGateway(options: ServeOptions): Promise<RunningGatewa
       requestTimeout: limits.request_timeout_ms,
       connectionsCheckingInterval: CHECK_MS,
     },
-    (request, response) => void listener(request, response),
+    (request, response) => {
+      if (!refused.has(request.socket)) void listener(request, response);
+    },
   );
+  server.on('connection', (socket) => {
+    const release = slots.take(socket.remoteAddress ?? '');
+    if (release !== undefined) return void socket.once('close', release);
+    refused.add(socket);
+    socket.write(rawResponse(tooMany(limits.connections_per_address)));
+    socket.destroySoon();
+  });
   const answers = new WeakMap<Socket, ServerResponse>();
   server.on('request', ({ socket }, response) => answers.set(socket, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const open = answers.get(socket);
     const speaking = open !== undefined && open.headersSent && !open.writableFinished;
-    if (socket.writable && !speaking && error.code !== 'ECONNRESET') socket.write(rawResponse(error.code));
+    if (socket.writable && !speaking && error.code !== 'ECONNRESET')
+      socket.write(rawResponse(unreadableFor(error.code)));
     socket.destroySoon();
   });
   await new Promise<void>((resolve, reject) => {
@@ -121,14 +135,23 @@ function unreadable(): PerdureError {
   return new PerdureError('invalid_request', 'the request is no HTTP that can be read');
 }
 
-/** Said by hand, since Node gives up on such a request before there is an answer to fill. */
-function rawResponse(code: string | undefined): string {
-  const error =
-    code === 'HPE_HEADER_OVERFLOW'
-      ? new PerdureError('headers_too_large', 'the headers are larger than the gateway takes')
-      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new PerdureError('request_timeout', 'the request took too long to arrive')
-        : unreadable();
+function unreadableFor(code: string | undefined): PerdureError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new PerdureError('headers_too_large', 'the headers are larger than the gateway takes');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new PerdureError('request_timeout', 'the request took too long to arrive');
+  return unreadable();
+}
+
+function tooMany(limit: number): PerdureError {
+  return new PerdureError(
+    'too_many_connections',
+    `${limit} connections are open from this address, which is the limit`,
+  );
+}
+
+/** Said by hand, since there is no request yet, or none that Node could read, and so no answer to fill. */
+function rawResponse(error: PerdureError): string {
   const requestId = randomUUID();
   const body = JSON.stringify(errorBody(forCaller(error), requestId));
   return [

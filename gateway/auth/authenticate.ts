@@ -10,8 +10,8 @@ export type Auth =
   /** Only on loopback. */
   { kind: 'off' } | { kind: 'on'; checks: readonly [TokenCheck, ...TokenCheck[]] };
 
-export async function authenticate(auth: Auth, headers: Headers, origins: readonly string[]): Promise<Principal> {
-  if (auth.kind === 'off') return checkLocal(headers, origins);
+export async function authenticate(auth: Auth, headers: Headers): Promise<Principal> {
+  if (auth.kind === 'off') return checkLocal(headers);
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(headers.get('authorization') ?? '')?.[1];
   if (token === undefined) throw refused('the request names nobody');
   for (const check of auth.checks) {

@@ -1,8 +1,10 @@
 /** JSON Web Tokens, signed with a key of the issuer's published set. */
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';
-import { OrgId, OrgRole, ProfileNames, UserId } from '../../contract/api-key.js';
+import { z } from 'zod';
+import { OrgId, OrgRole, ProfileNames, Roles, UserId } from '../../contract/api-key.js';
 import { PerdureError } from '../../contract/errors.js';
+import { defaultScopes, Scope, SCOPES } from '../../contract/scopes.js';
 import type { Member } from '../principal.js';
 import { isLoopback } from './local-user.js';
 import { refused } from './authenticate.js';
@@ -13,12 +15,27 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const FETCH_TIMEOUT_MS = 5_000;
 const CLOCK_TOLERANCE_S = 5;
 
+/**
+ * As OAuth has it: names with spaces between, or a list. Issuers put names of other services there too, which say
+ * nothing about this one; what looks like one of ours must be one.
+ */
+const Scopes = z
+  .union([z.string().transform((text) => text.split(' ')), z.array(z.string())])
+  .transform((names) => names.filter(isOurs))
+  .pipe(z.array(Scope))
+  .transform((names) => (names.length === 0 ? undefined : names))
+  .optional();
+const OURS = new Set(SCOPES.map((scope) => scope.split(':')[0]));
+function isOurs(name: string): boolean {
+  return OURS.has(name.split(':')[0] ?? '');
+}
+
 export interface JwtOptions {
   jwks_url: string;
   issuer: string;
   audience: string;
-  /** Names of the claims; `sub`, `org_id`, `role` and `profiles` by default. */
-  claims?: Partial<Record<'user' | 'org' | 'role' | 'profiles', string>>;
+  /** Names of the claims; `sub`, `org_id`, `role`, `roles`, `scope` and `profiles` by default. */
+  claims?: Partial<Record<'user' | 'org' | 'role' | 'roles' | 'scope' | 'profiles', string>>;
 }
 
 export function jwtCheck(options: JwtOptions): TokenCheck {
@@ -45,10 +62,22 @@ function memberOf(payload: JWTPayload, names: NonNullable<JwtOptions['claims']>)
   const org = OrgId.safeParse(payload[names.org ?? 'org_id']);
   const role = OrgRole.default('member').safeParse(payload[names.role ?? 'role']);
   const profiles = ProfileNames.default(['user_chat']).safeParse(payload[names.profiles ?? 'profiles']);
-  if (user.success && org.success && role.success && profiles.success) {
-    return { kind: 'member', user_id: user.data, org_id: org.data, role: role.data, profiles: profiles.data };
+  const roles = Roles.default([]).safeParse(payload[names.roles ?? 'roles']);
+  const scope = Scopes.safeParse(payload[names.scope ?? 'scope']);
+  if (user.success && org.success && role.success && roles.success && scope.success && profiles.success) {
+    return {
+      kind: 'member',
+      user_id: user.data,
+      org_id: org.data,
+      role: role.data,
+      roles: roles.data,
+      scopes: scope.data ?? defaultScopes(role.data, profiles.data),
+      profiles: profiles.data,
+    };
   }
-  const wrong = Object.entries({ user, org, role, profiles }).flatMap(([name, { success }]) => (success ? [] : [name]));
+  const wrong = Object.entries({ user, org, role, roles, scope, profiles }).flatMap(([name, { success }]) =>
+    success ? [] : [name],
+  );
   throw refused(`the token does not say, or not in a form that is known, its ${wrong.join(', ')}`);
 }
 

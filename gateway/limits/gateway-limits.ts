@@ -5,6 +5,8 @@ export interface GatewayLimits {
   /** For a client to send its headers, and its whole request. */
   header_timeout_ms: number;
   request_timeout_ms: number;
+  /** Open at the same time from one address, whoever is behind it. */
+  connections_per_address: number;
   /** At the same time, per principal. */
   open_streams: number;
   /** How often the credential of an open stream is checked again. */
@@ -20,6 +22,7 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   header_bytes: 64 * 1024,
   header_timeout_ms: 10_000,
   request_timeout_ms: 60_000,
+  connections_per_address: 500,
   open_streams: 100,
   recheck_ms: 15_000,
   requests_per_second: 50,

@@ -8,7 +8,7 @@ export const listAgents = defineRoute({
   method: 'GET',
   path: '/v1/agents',
   summary: 'The agents that can be run.',
-  access: 'member',
+  access: 'agents:read',
   replies: { 200: { description: 'The agents.', schema: z.strictObject({ agents: z.array(AgentSummary) }) } },
   handle: ({ tools }) => Response.json({ agents: tools.catalog.agents }),
 });
@@ -18,7 +18,7 @@ export const listModelProfiles = defineRoute({
   method: 'GET',
   path: '/v1/model-profiles',
   summary: 'The model profiles that a run can ask for.',
-  access: 'member',
+  access: 'agents:read',
   replies: {
     200: {
       description: 'The profiles.',

@@ -1,6 +1,6 @@
 /** What is said to a run that goes on: a cancel, and answers to what it waits for. */
-import { checkMayCancel } from '../own-run.js';
-import type { Principal } from '../principal.js';
+import { checkMayAnswer, checkMayCancel } from '../own-run.js';
+import { answererOf } from '../principal.js';
 import { defineRunRoute } from '../route.js';
 import { Accepted, Approval, Cancel, Clarification, ToolResults } from '../shapes/commands.js';
 
@@ -9,7 +9,7 @@ export const cancelRun = defineRunRoute({
   method: 'POST',
   path: '/v1/runs/{run_id}/cancel',
   summary: 'Cancels a run and all below it. The run’s own end says when it is done.',
-  access: 'member',
+  access: 'runs:cancel',
   body: Cancel,
   replies: { 202: { description: 'The run has been told.', schema: Accepted } },
   errors: ['forbidden', 'run_ended'],
@@ -27,12 +27,13 @@ export const answerClarification = defineRunRoute({
   method: 'POST',
   path: '/v1/runs/{run_id}/clarifications',
   summary: 'Answers a question. The run is the one that asks: the `run_id` of the pause.',
-  access: 'member',
+  access: 'runs:answer',
   body: Clarification,
   replies: answered,
-  errors: ['run_ended'],
+  errors: ['forbidden', 'run_ended'],
   async handle({ tools, principal, body, run }) {
-    await tools.runs.answerClarification(run.run_id, { ...body, ...by(principal) });
+    checkMayAnswer(tools.catalog, principal, run.record, 'answers');
+    await tools.runs.answerClarification(run.run_id, { ...body, ...answererOf(principal) });
     return accepted(run.run_id, 200);
   },
 });
@@ -42,12 +43,13 @@ export const submitToolResults = defineRunRoute({
   method: 'POST',
   path: '/v1/runs/{run_id}/tool-results',
   summary: 'Gives a run the results of tools that the caller runs.',
-  access: 'member',
+  access: 'runs:answer',
   body: ToolResults,
   replies: answered,
-  errors: ['run_ended'],
+  errors: ['forbidden', 'run_ended'],
   async handle({ tools, principal, body, run }) {
-    await tools.runs.submitToolResults(run.run_id, { ...body, ...by(principal) });
+    checkMayAnswer(tools.catalog, principal, run.record, 'answers');
+    await tools.runs.submitToolResults(run.run_id, { ...body, ...answererOf(principal) });
     return accepted(run.run_id, 200);
   },
 });
@@ -57,20 +59,16 @@ export const decideApproval = defineRunRoute({
   method: 'POST',
   path: '/v1/runs/{run_id}/approvals',
   summary: 'Approves a call, or denies it. The digest says which call was read.',
-  access: 'member',
+  access: 'runs:approve',
   body: Approval,
   replies: answered,
-  errors: ['run_ended'],
+  errors: ['forbidden', 'run_ended'],
   async handle({ tools, principal, body, run }) {
-    await tools.runs.decideApproval(run.run_id, { ...body, ...by(principal) });
+    checkMayAnswer(tools.catalog, principal, run.record, 'approvals');
+    await tools.runs.decideApproval(run.run_id, { ...body, ...answererOf(principal) });
     return accepted(run.run_id, 200);
   },
 });
-
-/** Who answers is known where auth is on, and then it is not the caller's to say. */
-function by(principal: Principal): { answered_by?: string } {
-  return principal.kind === 'local' ? {} : { answered_by: principal.user_id };
-}
 
 function accepted(run_id: string, status: 200 | 202): Response {
   return Response.json({ run_id, accepted: true }, { status });

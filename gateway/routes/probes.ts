@@ -37,7 +37,7 @@ export const metrics = defineRoute({
   method: 'GET',
   path: '/metrics',
   summary: 'Counters of the gateway, for Prometheus.',
-  access: 'admin',
+  access: 'metrics',
   replies: { 200: { description: 'In Prometheus’ text format.', types: ['text/plain'] } },
   errors: ['forbidden'],
   async handle({ tools }) {

@@ -4,11 +4,12 @@ import { readTree as readRuns } from '../../client/read-tree.js';
 import type { RunNode } from '../../client/read-tree.js';
 import type { DurableEvent } from '../../contract/events.js';
 import type { StreamEvent } from '../../contract/live-events.js';
-import { resolveProfile } from '../../contract/profiles.js';
 import { TaskStep } from '../../contract/task-steps.js';
 import { projectTranscript } from '../../contract/transcript.js';
 import { projectTaskSteps } from '../../dialects/index.js';
-import { chooseProfile } from '../principal.js';
+import { dressFor } from '../dress-events.js';
+import type { Dress } from '../dress-events.js';
+import { chooseProfile, orgOf } from '../principal.js';
 import { defineRunRoute } from '../route.js';
 import { RunSnapshot, RunTree, Transcript } from '../shapes/run-snapshot.js';
 
@@ -20,12 +21,14 @@ export const readRun = defineRunRoute({
   method: 'GET',
   path: '/v1/runs/{run_id}',
   summary: 'Where a run stands: phase, steps, tools, pauses, usage, answer.',
-  access: 'member',
+  access: 'runs:read',
   query,
   replies: { 200: { description: 'The run.', schema: RunSnapshot } },
   errors: ['forbidden'],
   async handle({ tools, principal, query: { profile }, run }) {
-    return Response.json(await tools.runs.get(run.run_id, { profile: chooseProfile(principal, profile) }));
+    return Response.json(
+      await tools.runs.get(run.run_id, { profile: chooseProfile(tools.catalog, principal, profile) }),
+    );
   },
 });
 
@@ -34,12 +37,12 @@ export const readTree = defineRunRoute({
   method: 'GET',
   path: '/v1/runs/{run_id}/tree',
   summary: 'The run and all below it, each with its phase, usage and pauses.',
-  access: 'member',
+  access: 'runs:read',
   query,
   replies: { 200: { description: 'The tree.', schema: RunTree } },
   errors: ['forbidden'],
   async handle({ tools, principal, query: { profile }, run }) {
-    const chosen = chooseProfile(principal, profile);
+    const chosen = chooseProfile(tools.catalog, principal, profile);
     return Response.json(treeOf(await readRuns((id) => tools.runs.get(id, { profile: chosen }), run.run_id)));
   },
 });
@@ -49,14 +52,16 @@ export const readTranscript = defineRunRoute({
   method: 'GET',
   path: '/v1/runs/{run_id}/transcript',
   summary: 'The conversation of a run.',
-  access: 'member',
+  access: 'runs:read',
   query,
   replies: { 200: { description: 'Its messages, in order.', schema: Transcript } },
   errors: ['forbidden'],
   async handle({ tools, principal, query: { profile }, run: { run_id } }) {
-    const chosen = resolveProfile(chooseProfile(principal, profile));
+    const chosen = chooseProfile(tools.catalog, principal, profile);
     const children = chosen.children === 'flattened' ? 'linked' : chosen.children;
-    const events = await readLog(tools.runs.stream(run_id, { profile: { ...chosen, children }, follow: false }));
+    const events = await readLog(
+      tools.runs.stream(run_id, { profile: { ...chosen, children }, follow: false, rest_chunks: false }),
+    );
     return Response.json({ run_id, messages: projectTranscript(events) });
   },
 });
@@ -66,20 +71,30 @@ export const readSteps = defineRunRoute({
   method: 'GET',
   path: '/v1/runs/{run_id}/steps',
   summary: 'The steps of a run, and of those below it where the profile shows their events.',
-  access: 'member',
+  access: 'runs:read',
   query,
   replies: { 200: { description: 'Its steps, in the order in which they began.', schema: TaskSteps } },
   errors: ['forbidden'],
-  async handle({ tools, principal, query: { profile }, run: { run_id } }) {
-    const chosen = chooseProfile(principal, profile);
-    const events = await readLog(tools.runs.stream(run_id, { profile: chosen, follow: false }));
+  async handle({ tools, principal, query: { profile }, run: { run_id, record } }) {
+    const chosen = chooseProfile(tools.catalog, principal, profile);
+    const dressing = {
+      links: tools.files,
+      org: orgOf(principal, record),
+      artefacts: tools.artefacts,
+      failed: tools.streamFailed,
+    };
+    const stream = tools.runs.stream(run_id, { profile: chosen, follow: false, rest_chunks: false });
+    const events = await readLog(stream, dressFor('task_steps', chosen, dressing));
     return Response.json({ run_id, steps: projectTaskSteps(events) });
   },
 });
 
-async function readLog(stream: AsyncIterable<StreamEvent>): Promise<DurableEvent[]> {
+async function readLog(stream: AsyncIterable<StreamEvent>, dress?: Dress): Promise<DurableEvent[]> {
   const events: DurableEvent[] = [];
-  for await (const event of stream) if ('seq' in event) events.push(event);
+  for await (const event of stream) {
+    const told = (await dress?.(event)) ?? event;
+    if ('seq' in told) events.push(told);
+  }
   return events;
 }
 

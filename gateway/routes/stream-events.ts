@@ -1,7 +1,7 @@
 /** `GET /v1/runs/{run_id}/events`: the stream itself is made in `gateway/stream/`. */
 import { z } from 'zod';
 import { checkMayCancel } from '../own-run.js';
-import { chooseProfile } from '../principal.js';
+import { checkScope, chooseProfile, orgOf } from '../principal.js';
 import { defineRunRoute } from '../route.js';
 import { checkAsked, streamRun } from '../stream/stream-run.js';
 import { takePlace } from './stream-place.js';
@@ -9,18 +9,25 @@ import type { StreamCall } from './stream-place.js';
 
 export const STREAM_TYPES = ['application/x-ndjson', 'text/event-stream'];
 
+function word(about: string) {
+  return z.string().optional().describe(about);
+}
+
 /** What each takes is checked by the stream. */
 export const STREAM_QUERY = z.strictObject({
-  profile: z.string().optional(),
-  format: z.string().optional(),
-  dialect: z.string().optional(),
-  from: z.string().optional(),
-  children: z.string().optional(),
-  follow: z.string().optional(),
-  commit: z.string().optional(),
-  trailer: z.string().optional(),
-  envelope: z.string().optional(),
-  on_disconnect: z.string().optional(),
+  profile: word('What is shown of each event: a stream profile that the credential may ask for; its first if absent.'),
+  format: word('`ndjson` or `sse`; if absent by `Accept`, and NDJSON in doubt.'),
+  dialect: word('The words in which events are told; `perdure` if absent.'),
+  from: word('Where to begin: a `seq`, `-n` from the end, or a cursor.'),
+  children: word('What is shown of child runs: `invisible`, `linked` or `flattened`.'),
+  follow: word('`false`: what is in the log now, and no more.'),
+  commit: word('`true`: only committed text, no live pieces.'),
+  trailer: word(
+    '`true`: NDJSON also has lines of the transport, with the field `perdure`: warnings, and how the stream ended. ' +
+      'Without it there is no line that the dialect does not know; with `envelope=true` it is the default.',
+  ),
+  envelope: word('`true`: each line with its cursor and whose it is, as `{ cursor, run_id, …, data }`.'),
+  on_disconnect: word('`cancel`: the run is canceled when this reader goes away before its end.'),
 });
 
 export const streamEvents = defineRunRoute({
@@ -28,18 +35,22 @@ export const streamEvents = defineRunRoute({
   method: 'GET',
   path: '/v1/runs/{run_id}/events',
   summary: 'The events of a run, as they come.',
-  access: 'member',
+  access: 'runs:read',
   streams: true,
   headers: { 'Last-Event-ID': 'Where a stream was left, as browsers send it.' },
   query: STREAM_QUERY,
   replies: { 200: { description: 'One line or one event each.', types: STREAM_TYPES } },
   errors: ['forbidden', 'too_many_streams'],
   handle({ tools, principal, request, search, query, run }) {
-    const profile = chooseProfile(principal, query.profile);
+    const profile = chooseProfile(tools.catalog, principal, query.profile);
     // To leave is then a cancel, and takes whoever may send one.
-    if (query.on_disconnect === 'cancel') checkMayCancel(principal, run.record);
+    if (query.on_disconnect === 'cancel') {
+      checkScope(principal, 'runs:cancel');
+      checkMayCancel(principal, run.record);
+    }
     const { run_id } = run;
-    return openStream({ tools, principal, request, search, profile }, run_id, () => Promise.resolve(run_id));
+    const org = orgOf(principal, run.record);
+    return openStream({ tools, principal, request, search, profile, org }, run_id, () => Promise.resolve(run_id));
   },
 });
 

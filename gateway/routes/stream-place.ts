@@ -1,5 +1,5 @@
 /** Who may have how many streams open, and for how long: until the credential that opened one is good no more. */
-import type { ProfileName, StreamProfileInput } from '../../contract/profiles.js';
+import type { StreamProfile } from '../../contract/profiles.js';
 import { principalKey } from '../principal.js';
 import type { Principal } from '../principal.js';
 import type { RouteTools } from '../route.js';
@@ -11,12 +11,14 @@ export interface StreamCall {
   principal: Principal;
   request: Request;
   search: URLSearchParams;
-  profile: ProfileName | StreamProfileInput;
+  profile: StreamProfile;
+  /** Whose the runs are; '' where they are nobody's. */
+  org: string;
 }
 
 /** The place is taken before anything is begun, and free again when the stream is over. */
 export async function takePlace(
-  { tools, principal, request, search, profile }: StreamCall,
+  { tools, principal, request, search, profile, org }: StreamCall,
   open: (context: ReaderContext & Asked) => Promise<Response>,
 ): Promise<Response> {
   const free = tools.slots.take(principalKey(principal));
@@ -34,6 +36,7 @@ export async function takePlace(
       headers: request.headers,
       signal,
       profile,
+      dressing: { links: tools.files, org, artefacts: tools.artefacts, failed: tools.streamFailed },
       // Whoever is cut has not left.
       isStopping: () => tools.isStopping() || revoked.signal.aborted,
       onClose: release,

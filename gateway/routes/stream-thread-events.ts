@@ -1,6 +1,6 @@
 /** `GET /v1/threads/{thread_id}/events`: all turns of a thread as one stream, which stays open between them. */
 import { checkMayWrite } from '../own-thread.js';
-import { chooseProfile } from '../principal.js';
+import { chooseProfile, orgOf } from '../principal.js';
 import { defineThreadRoute } from '../route.js';
 import { streamThread } from '../stream/stream-thread.js';
 import { STREAM_QUERY, STREAM_TYPES } from './stream-events.js';
@@ -11,7 +11,7 @@ export const streamThreadEvents = defineThreadRoute({
   method: 'GET',
   path: '/v1/threads/{thread_id}/events',
   summary: 'The events of a thread: of its turns, one after another, as they come.',
-  access: 'member',
+  access: 'threads:read',
   use: 'read',
   streams: true,
   headers: { 'Last-Event-ID': 'Where a stream was left, as browsers send it.' },
@@ -19,13 +19,14 @@ export const streamThreadEvents = defineThreadRoute({
   replies: { 200: { description: 'One line or one event each.', types: STREAM_TYPES } },
   errors: ['forbidden', 'too_many_streams'],
   handle({ tools, principal, request, search, query, thread }) {
-    const profile = chooseProfile(principal, query.profile);
+    const profile = chooseProfile(tools.catalog, principal, query.profile);
     // To leave is then a cancel of the turn, and takes whoever may send one.
     if (query.on_disconnect === 'cancel') checkMayWrite(principal, thread);
     const { runs, threads, streamFailed } = tools;
     const { thread_id: threadId } = thread;
     const onFailure = (error: unknown) => streamFailed(threadId, error);
-    return takePlace({ tools, principal, request, search, profile }, (context) =>
+    const org = orgOf(principal, { org_id: thread.owner.org_id ?? undefined });
+    return takePlace({ tools, principal, request, search, profile, org }, (context) =>
       streamThread({ ...context, runs, threads, threadId, onFailure }),
     );
   },

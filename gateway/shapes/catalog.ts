@@ -1,5 +1,7 @@
 /** What can be asked for: agents and model profiles, without what is only the worker's to know. */
 import { z } from 'zod';
+import type { Policy } from '../../contract/policy.js';
+import type { OwnProfiles } from '../../contract/profiles.js';
 
 export const AgentSummary = z.strictObject({
   agent_id: z.string(),
@@ -19,4 +21,8 @@ export const ModelProfileResponse = z.strictObject({
 export interface Catalog {
   agents: readonly z.infer<typeof AgentSummary>[];
   model_profiles: readonly z.infer<typeof ModelProfileResponse>[];
+  /** By agent: who may answer its runs. Not shown. */
+  policies: ReadonlyMap<string, Policy>;
+  /** Stream profiles of the application's own. */
+  profiles?: OwnProfiles;
 }

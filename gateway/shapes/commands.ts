@@ -2,13 +2,13 @@
 import { z } from 'zod';
 import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../../contract/awaits.js';
 import { RunRequest } from '../../contract/run.js';
+import { CHARACTER_LIMITS } from '../../contract/sizes.js';
 
-/** Runs are found by it: Temporal's index takes 2,048 bytes. */
-const THREAD_ID_LENGTH = 500;
+const { thread_id: THREAD_ID } = CHARACTER_LIMITS;
 
 /** What the runtime sets itself cannot be said from outside. */
 export const StartRequest = RunRequest.omit({ parent: true, thread: true, signal_live: true }).extend({
-  thread_id: z.string().max(THREAD_ID_LENGTH, `must have at most ${THREAD_ID_LENGTH} characters`).optional(),
+  thread_id: z.string().max(THREAD_ID, `must have at most ${THREAD_ID} characters`).optional(),
 });
 
 const text = z.string().min(1, 'must not be empty');

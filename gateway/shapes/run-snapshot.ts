@@ -39,6 +39,8 @@ const Await = z.strictObject({
   choices: z.array(z.string()).exactOptional(),
   calls: z.array(z.object({ tool_call_id: z.string(), name: z.string(), arguments: z.string() })).exactOptional(),
   digest: z.string().exactOptional(),
+  /** Of an approval: the arguments as they will be given, then the tool, each in a line and without a character that cannot be seen. */
+  rendering: z.string().exactOptional(),
   expires_at: z.string().exactOptional(),
 }) satisfies z.ZodType<OpenAwait>;
 

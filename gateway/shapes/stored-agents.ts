@@ -1,12 +1,10 @@
 /** What callers write of stored agents, as the published Python client sends it. */
 import { z } from 'zod';
 import { VARIABLE_NAME_PATTERN } from '../../contract/agent-template.js';
+import { CHARACTER_LIMITS } from '../../contract/sizes.js';
 import type { StoredAgent } from '../../contract/stored-agent.js';
 import { ThreadVisibility } from '../../contract/thread-records.js';
 import { StartThread } from './thread-requests.js';
-
-const NAME_CHARACTERS = 200;
-const DESCRIPTION_CHARACTERS = 10_000;
 
 /** All values are texts; the other types are ids of things that only the application knows. */
 const TemplateVariable = z
@@ -15,7 +13,7 @@ const TemplateVariable = z
       .string()
       .regex(VARIABLE_NAME_PATTERN, 'must begin with a letter or _, and go on in letters, digits, _ and .'),
     type: z.enum(['string', 'dataset_id', 'device_id', 'collection_id']).default('string'),
-    description: z.string().max(DESCRIPTION_CHARACTERS).nullable().default(null),
+    description: z.string().max(CHARACTER_LIMITS.agent_description).nullable().default(null),
     required: z.boolean().default(true),
     default: z.string().nullable().default(null),
     collection_content_type: z.enum(['dataset', 'event', 'file', 'session']).nullable().default(null),
@@ -41,8 +39,8 @@ export const RequestTemplate = StartThread.omit({ thread_id: true, session_id: t
   });
 export type RequestTemplate = z.output<typeof RequestTemplate>;
 
-const name = z.string().min(1, 'must not be empty').max(NAME_CHARACTERS);
-const description = z.string().max(DESCRIPTION_CHARACTERS).nullable();
+const name = z.string().min(1, 'must not be empty').max(CHARACTER_LIMITS.agent_name);
+const description = z.string().max(CHARACTER_LIMITS.agent_description).nullable();
 const variables = z.array(TemplateVariable);
 
 export const CreateAgent = z.strictObject({

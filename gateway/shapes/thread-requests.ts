@@ -3,12 +3,13 @@
  * spellings, which are accepted and never written.
  */
 import { z } from 'zod';
+import { CHARACTER_LIMITS } from '../../contract/sizes.js';
 import { AgentThreadStatus, ThreadVisibility } from '../../contract/thread-records.js';
 import { MAX_GOALS_PER_TURN } from '../../contract/thread-commands.js';
-import type { SubmitCommand } from '../../contract/thread-commands.js';
+import type { DecideCommand, SubmitCommand } from '../../contract/thread-commands.js';
 import { SendMessage, ThreadRequest } from '../../contract/thread-request.js';
 import type { GoalInput, SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
-import { ClientToolSpec } from '../../contract/tools.js';
+import { ClientTools } from '../../contract/tools.js';
 
 /** Its data beside its type, or under `goal_data`. */
 const Goal = z.looseObject({ goal_type: z.string().min(1, 'must not be empty') });
@@ -64,8 +65,16 @@ export const ToolUseResults = z.strictObject({
       }),
     )
     .min(1, 'must hold at least one result'),
-  client_tools: z.array(ClientToolSpec).nullish(),
+  client_tools: ClientTools.nullish(),
 });
+
+export const ThreadApproval = z.strictObject({
+  tool_use_id: z.string().min(1, 'must not be empty'),
+  decision: z.enum(['approve', 'deny']),
+  digest: z.string().min(1, 'must not be empty').describe('Of the message that asks: which call was read.'),
+  note: z.string().exactOptional(),
+  answered_by: z.string().exactOptional(),
+}) satisfies z.ZodType<DecideCommand>;
 
 export const ForkThread = z.strictObject({
   message_sequence_num: z.number().int().nonnegative().describe('The last message that the fork has.'),
@@ -73,7 +82,9 @@ export const ForkThread = z.strictObject({
 
 export const SetVisibility = z.strictObject({ visibility: ThreadVisibility });
 export const SetPinned = z.strictObject({ pinned: z.boolean() });
-export const RenameThread = z.strictObject({ title: z.string().trim().min(1, 'must not be empty').max(200) });
+export const RenameThread = z.strictObject({
+  title: z.string().trim().min(1, 'must not be empty').max(CHARACTER_LIMITS.title),
+});
 
 const time = z.iso.datetime({ offset: true, error: 'must be a time like 2026-01-31T12:00:00Z' });
 
@@ -89,6 +100,23 @@ export const ThreadQuery = z.strictObject({
     .optional(),
   page_token: z.string().optional(),
 });
+
+const { status, agent_id, created_by, created_after, created_before, page_token } = ThreadQuery.shape;
+
+/** As a list is asked for, and by title and visibility; what is null is not asked for. */
+export const ThreadSearch = z
+  .strictObject({
+    title: z.string().min(1, 'must not be empty').max(CHARACTER_LIMITS.title).nullish(),
+    visibility: ThreadVisibility.nullish(),
+    status: status.nullable(),
+    agent_id: agent_id.nullable(),
+    created_by: created_by.nullable(),
+    created_after: created_after.nullable(),
+    created_before: created_before.nullable(),
+    limit: z.number().int().min(1).max(50).nullish(),
+    page_token: page_token.nullable(),
+  })
+  .describe('`title` is a part of the title, in any case of letters.');
 
 /** Who asks for goals and says nothing means them. */
 const FOR_GOALS = 'Achieve the declared goals.';

@@ -43,7 +43,7 @@ export async function findStart(options: StartOptions): Promise<Start> {
     const point = await findPoint(options);
     const next = point.open.get(runId) ?? 0;
     const position = point.tree === undefined ? { from: next } : { cursor: point.tree };
-    stream = runs.stream(runId, { follow, profile, ...position });
+    stream = runs.stream(runId, { follow, profile, rest_chunks: dialect.restChunks === true, ...position });
     const isFresh = point.tree === undefined && next === 0;
     const tail = isFresh ? await inTime(runs.tail(runId), FRESH_WAIT_MS) : await tailOf(options);
     const rebuild = rebuildStates(point, { runs, dialect, begin, profile, follow, signal });

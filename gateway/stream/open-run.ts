@@ -1,6 +1,6 @@
 /** A run opened for a reader: its events as text on the wire, from where the reader was, up to how it ended. */
 import type { Runs } from '../../client/index.js';
-import { PerdureError } from '../../contract/errors.js';
+import { isErrorCode, PerdureError } from '../../contract/errors.js';
 import type { StreamEvent } from '../../contract/live-events.js';
 import type { Ending } from '../../contract/stream-lines.js';
 import { findStart } from './find-start.js';
@@ -67,7 +67,9 @@ export async function openRun(options: RunOptions): Promise<OpenRun> {
         const what = `the stream of run ${runId} was cut here, and the run goes on`;
         throw new PerdureError('server_unreachable', what);
       }
-      const { lines, warnings, again } = teller.tell(dress(event), before);
+      if (event.type === 'stream_failed')
+        throw new PerdureError(isErrorCode(event.code) ? event.code : 'internal', event.message);
+      const { lines, warnings, again } = teller.tell(await dress(event), before);
       const ending = event.run_id === runId ? endingOf(event) : undefined;
       const isMarker = ending !== undefined && !('seq' in event);
       const shown = isMarker && place.isMarkerRead ? [] : lines;

@@ -12,6 +12,7 @@ export interface StreamRequest {
   from: { seq: number } | { cursor: string };
   follow: boolean;
   cancelOnDisconnect: boolean;
+  /** With lines of the transport's own: that something is missing, and how the stream ended. NDJSON only. */
   trailer: boolean;
   envelope: boolean;
 }
@@ -19,6 +20,7 @@ export interface StreamRequest {
 export function readOptions(query: URLSearchParams, headers: Headers): StreamRequest {
   const flag = (name: string, otherwise: boolean) =>
     oneOf(query, name, ['true', 'false'], String(otherwise) as 'true' | 'false') === 'true';
+  const envelope = flag('envelope', false);
   return {
     format: oneOf(query, 'format', ['ndjson', 'sse'], preferred(headers.get('accept'))),
     dialect: query.get('dialect') ?? 'perdure',
@@ -27,8 +29,9 @@ export function readOptions(query: URLSearchParams, headers: Headers): StreamReq
     from: readFrom(query.get('from'), headers.get('last-event-id')),
     follow: flag('follow', true),
     cancelOnDisconnect: oneOf(query, 'on_disconnect', ['cancel', 'continue'], 'continue') === 'cancel',
-    trailer: flag('trailer', true),
-    envelope: flag('envelope', false),
+    // A consumer of a dialect knows the dialect's lines. Whoever asks for envelopes knows ours.
+    trailer: flag('trailer', envelope),
+    envelope,
   };
 }
 

@@ -56,7 +56,7 @@ async function foldUpTo(
   const tail = await runs.tail(runId);
   if (next > tail) throw refused(`run ${runId} has written ${tail} events, and it is after number ${next - 1}`);
   let state = options.begin(runId);
-  for await (const event of runs.stream(runId, { follow, signal })) {
+  for await (const event of runs.stream(runId, { follow, signal, rest_chunks: false })) {
     if (!('seq' in event)) continue;
     const shown = applyProfile(profile, event);
     if (shown !== undefined) ({ state } = dialect.tell(state, shown));

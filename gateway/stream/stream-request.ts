@@ -1,11 +1,11 @@
 /** What a reader asks for, resolved: the options, the dialect, and the profile with its children. */
 import { PerdureError } from '../../contract/errors.js';
-import type { StreamEvent } from '../../contract/live-events.js';
 import { resolveProfile } from '../../contract/profiles.js';
-import type { ProfileName, StreamProfile, StreamProfileInput } from '../../contract/profiles.js';
+import type { ProfileChoice, StreamProfile } from '../../contract/profiles.js';
 import type { Dialect } from '../../dialects/dialect.js';
 import { DIALECTS } from '../../dialects/index.js';
-import { addressFiles } from '../artefact-url.js';
+import { dressFor } from '../dress-events.js';
+import type { Dress, Dressing } from '../dress-events.js';
 import { readOptions } from './read-options.js';
 import type { StreamRequest } from './read-options.js';
 
@@ -15,7 +15,9 @@ export interface Asked {
   query: URLSearchParams;
   headers: Headers;
   /** The one that the principal may see. */
-  profile: ProfileName | StreamProfileInput;
+  profile: ProfileChoice;
+  /** Absent: events are told as they are in the log. */
+  dressing?: Dressing | undefined;
 }
 
 export interface ResolvedRequest {
@@ -23,7 +25,7 @@ export interface ResolvedRequest {
   dialect: Dialect<unknown>;
   profile: StreamProfile;
   /** What the transport adds to an event before it is told. */
-  dress: (event: StreamEvent) => StreamEvent;
+  dress: Dress;
 }
 
 export function resolveRequest(asked: Asked, dialects: Dialects = DIALECTS): ResolvedRequest {
@@ -31,13 +33,7 @@ export function resolveRequest(asked: Asked, dialects: Dialects = DIALECTS): Res
   const request = readOptions(query, asked.headers);
   const dialect = dialectOf(dialects, request.dialect);
   const profile = profileOf(asked.profile, request);
-  // Of the dialects it alone has a field for it that is not the log's own.
-  const dress = dialect.name === 'event_contract' ? addressFiles(profile, query.get('profile')) : asItIs;
-  return { request, dialect, profile, dress };
-}
-
-function asItIs(event: StreamEvent): StreamEvent {
-  return event;
+  return { request, dialect, profile, dress: dressFor(dialect.name, profile, asked.dressing) };
 }
 
 function dialectOf(dialects: Dialects, name: string): Dialect<unknown> {

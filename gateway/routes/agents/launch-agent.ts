@@ -5,6 +5,7 @@ import type { StoredAgent } from '../../../contract/stored-agent.js';
 import { checkCatalog } from '../../check-catalog.js';
 import { data, dataOf } from '../../envelope.js';
 import { ownAgent } from '../../own-agent.js';
+import { chooseProfile, rolesOf } from '../../principal.js';
 import { beginThreadOnce, markOf } from '../../repeats.js';
 import { checkShape, defineRoute } from '../../route.js';
 import { LaunchAgent, RequestTemplate } from '../../shapes/stored-agents.js';
@@ -17,7 +18,7 @@ export const launchAgent = defineRoute({
   path: '/v1/ai/agents/{agent_id}/launch',
   summary:
     'Starts a thread of a stored agent. The same request, sent again before its thread was read, gives the same thread.',
-  access: 'member',
+  access: 'threads:write',
   headers: { 'Idempotency-Key': 'The same key with the same body gives the same thread, however often it is sent.' },
   body: LaunchAgent,
   replies: { 200: { description: 'The thread.', schema: dataOf(ThreadRecord) } },
@@ -38,9 +39,9 @@ export const launchAgent = defineRoute({
     checkCatalog(tools.catalog, asked);
     const mark = markOf(principal, `launch of ${agent.agent_id}`, body);
     const { record } = await beginThreadOnce({ tools, principal, request, mark }, (thread_id) =>
-      tools.threads.start({ ...asked, thread_id, mark }),
+      tools.threads.start({ ...asked, ...rolesOf(principal), thread_id, mark }),
     );
-    return data(shownRecord(record));
+    return data(shownRecord(record, chooseProfile(tools.catalog, principal, undefined)));
   },
 });
 

@@ -1,6 +1,8 @@
 /** What is said to a thread, and done with it. */
 import { PerdureError } from '../../../contract/errors.js';
 import { data, dataOf } from '../../envelope.js';
+import { checkMayAnswer } from '../../own-run.js';
+import { answererOf, chooseProfile } from '../../principal.js';
 import { beginThreadOnce, conflict, keyOf, markOf, readerOf } from '../../repeats.js';
 import { defineThreadRoute } from '../../route.js';
 import { Sent, shownRecord, ThreadRecord, Told } from '../../shapes/thread-answers.js';
@@ -12,6 +14,7 @@ import {
   SetPinned,
   SetVisibility,
   submitCommandOf,
+  ThreadApproval,
   ToolUseResults,
 } from '../../shapes/thread-requests.js';
 
@@ -22,13 +25,13 @@ export const sendMessage = defineThreadRoute({
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/messages',
   summary:
-    'Says something. The same message, sent again before you have read it in the thread, is the same message. A thread at work refuses it, or does as on_busy says.',
-  access: 'member',
+    'Says something. The same message, sent again before you have read it in the thread, is the same message. A thread that asks something takes it as the answer. One at work refuses it, or does as on_busy says.',
+  access: 'threads:write',
   use: 'write',
   headers: { 'Idempotency-Key': 'The same key is the same message, however often it is sent.' },
   body: SendToThread,
   replies: { 200: { description: 'The thread has it.', schema: dataOf(Sent) } },
-  errors: ['thread_busy', 'idempotency_conflict'],
+  errors: ['thread_busy', 'idempotency_conflict', 'forbidden'],
   async handle({ tools, principal, request, body, thread: { thread_id } }) {
     const message = sendRequestOf(body);
     if (message === undefined) throw new PerdureError('invalid_request', 'message: give one, or goals, or both');
@@ -37,6 +40,7 @@ export const sendMessage = defineThreadRoute({
     const mark = markOf(principal, `messages ${request_key ?? ''}`, message);
     const { digest, ...answer } = await tools.threads.send(thread_id, message, {
       mark,
+      by: answererOf(principal),
       ...(request_key === undefined ? {} : { request_key }),
     });
     if (digest !== mark.digest) throw conflict(`a message of thread ${thread_id} was sent`);
@@ -49,7 +53,7 @@ export const submitToolUseResults = defineThreadRoute({
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/tool-results',
   summary: 'Gives a thread the results of tools that the caller runs. Sent again, they are taken once.',
-  access: 'member',
+  access: 'threads:write',
   use: 'write',
   body: ToolUseResults,
   replies: told,
@@ -63,12 +67,38 @@ export const submitToolUseResults = defineThreadRoute({
   },
 });
 
+export const decideThreadApproval = defineThreadRoute({
+  operation: 'decideThreadApproval',
+  method: 'POST',
+  path: '/v1/ai/threads/{thread_id}/approvals',
+  summary:
+    'Approves a call that the open turn wants to make, or denies it: `asks` of the message that asks has its ids. Sent again, it is taken once.',
+  access: 'runs:approve',
+  // Who may decide, the agent's policy says.
+  use: 'read',
+  body: ThreadApproval,
+  replies: told,
+  errors: ['run_ended', 'forbidden'],
+  async handle({ tools, principal, body, thread: { thread_id, owner } }) {
+    const { agent_id, pauses } = await tools.threads.header(thread_id);
+    const pause = pauses.find(({ asked }) => asked?.tool_use_id === body.tool_use_id);
+    const asking = pause === undefined ? { agent_id } : await tools.runs.describe(pause.run_id);
+    const { org_id, created_by } = owner;
+    checkMayAnswer(tools.catalog, principal, { ...asking, org_id, created_by }, 'approvals');
+    // No call is ever decided twice, so the same decision is always a repeat.
+    const { by, digest } = markOf(principal, 'approvals', body);
+    const command = { ...body, ...answererOf(principal) };
+    await tools.threads.decideApproval(thread_id, command, { request_key: `${by}_${digest}` });
+    return data({ thread_id });
+  },
+});
+
 export const cancelTurn = defineThreadRoute({
   operation: 'cancelTurn',
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/cancel',
   summary: 'Stops the turn that is going on, if there is one. What was said is kept, and the thread goes on.',
-  access: 'member',
+  access: 'threads:write',
   use: 'write',
   replies: told,
   handle: async ({ tools, thread: { thread_id } }) => data(await tools.threads.cancel(thread_id)),
@@ -79,7 +109,7 @@ export const forkThread = defineThreadRoute({
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/fork',
   summary: 'A new private thread of your own with the messages up to one. It is begun once, as a start is.',
-  access: 'member',
+  access: 'threads:write',
   use: 'read',
   headers: { 'Idempotency-Key': 'The same key with the same body gives the same fork, however often it is sent.' },
   body: ForkThread,
@@ -91,7 +121,7 @@ export const forkThread = defineThreadRoute({
     const { record } = await beginThreadOnce({ tools, principal, request, mark }, (thread_id) =>
       tools.threads.fork(thread.thread_id, { ...body, ...created_by, thread_id, mark }),
     );
-    return data(shownRecord(record));
+    return data(shownRecord(record, chooseProfile(tools.catalog, principal, undefined)));
   },
 });
 
@@ -100,7 +130,7 @@ export const setVisibility = defineThreadRoute({
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/visibility',
   summary: 'Says who may read the thread, which is so from its start: another value is refused.',
-  access: 'member',
+  access: 'threads:write',
   use: 'write',
   body: SetVisibility,
   replies: told,
@@ -119,7 +149,7 @@ export const pinThread = defineThreadRoute({
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/pin',
   summary: 'A bookmark that only you see, in your list of threads.',
-  access: 'member',
+  access: 'threads:write',
   use: 'read',
   body: SetPinned,
   replies: told,
@@ -134,7 +164,7 @@ export const renameThread = defineThreadRoute({
   method: 'PUT',
   path: '/v1/ai/threads/{thread_id}',
   summary: 'Gives the thread another title.',
-  access: 'member',
+  access: 'threads:write',
   use: 'write',
   body: RenameThread,
   replies: told,
@@ -149,12 +179,13 @@ export const deleteThread = defineThreadRoute({
   method: 'DELETE',
   path: '/v1/ai/threads/{thread_id}',
   summary: 'Ends the open turn and the thread, for good.',
-  access: 'member',
+  access: 'threads:write',
   use: 'write',
   replies: told,
   async handle({ tools, thread: { thread_id } }) {
     await tools.threads.delete(thread_id);
     await tools.records.feedback.forget(thread_id);
+    await tools.records.archive.deleteBy({ thread_id });
     return data({ thread_id });
   },
 });

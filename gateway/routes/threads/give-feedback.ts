@@ -12,7 +12,7 @@ export const giveFeedback = defineThreadRoute({
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/messages/{message_sequence_num}/feedback',
   summary: 'Says what you think of a message of the assistant; a second time, it takes the place of the first.',
-  access: 'member',
+  access: 'threads:write',
   use: 'read',
   body: SubmitFeedback,
   replies: { 200: { description: 'What is kept of it.', schema: dataOf(FeedbackRecord) } },

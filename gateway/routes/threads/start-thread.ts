@@ -2,6 +2,7 @@
 import { PerdureError } from '../../../contract/errors.js';
 import { checkCatalog } from '../../check-catalog.js';
 import { data, dataOf } from '../../envelope.js';
+import { chooseProfile, rolesOf } from '../../principal.js';
 import type { Principal } from '../../principal.js';
 import { beginThreadOnce, markOf } from '../../repeats.js';
 import { defineRoute } from '../../route.js';
@@ -16,7 +17,7 @@ export const startThread = defineRoute({
   method: 'POST',
   path: '/v1/ai/threads',
   summary: 'Starts a thread. The same request, sent again before its thread was read, gives the same thread.',
-  access: 'member',
+  access: 'threads:write',
   headers: {
     'Idempotency-Key': 'The same key with the same body gives the same thread, however often it is sent.',
     [ORG_HEADER]: 'The org of the credential, if given.',
@@ -32,9 +33,9 @@ export const startThread = defineRoute({
     const mark = markOf(principal, 'start', { ...asked, ...owner });
     const threadId = body.thread_id ?? body.session_id ?? body.chat_id;
     const { record } = await beginThreadOnce({ tools, principal, request, mark, threadId }, (thread_id) =>
-      tools.threads.start({ ...asked, ...owner, thread_id, mark }),
+      tools.threads.start({ ...asked, ...owner, ...rolesOf(principal), thread_id, mark }),
     );
-    return data(shownRecord(record));
+    return data(shownRecord(record, chooseProfile(tools.catalog, principal, undefined)));
   },
 });
 

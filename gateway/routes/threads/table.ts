@@ -5,6 +5,7 @@ import type { Route } from '../../route.js';
 import { ModelProfileResponse } from '../../shapes/catalog.js';
 import {
   cancelTurn,
+  decideThreadApproval,
   deleteThread,
   forkThread,
   pinThread,
@@ -14,7 +15,7 @@ import {
   submitToolUseResults,
 } from './command-thread.js';
 import { giveFeedback } from './give-feedback.js';
-import { listThreads, readThread, readThreadDelta } from './read-thread.js';
+import { listThreads, readThread, readThreadDelta, searchThreads } from './read-thread.js';
 import { startThread } from './start-thread.js';
 
 const listThreadModelProfiles = defineRoute({
@@ -22,7 +23,7 @@ const listThreadModelProfiles = defineRoute({
   method: 'GET',
   path: '/v1/ai/model-profiles',
   summary: 'The model profiles that a thread can ask for.',
-  access: 'member',
+  access: 'threads:read',
   replies: { 200: { description: 'The profiles.', schema: dataPageOf(ModelProfileResponse) } },
   handle: ({ tools }) => dataPage(tools.catalog.model_profiles, null),
 });
@@ -30,12 +31,14 @@ const listThreadModelProfiles = defineRoute({
 const NEWER: readonly Route[] = [
   startThread,
   listThreads,
+  searchThreads,
   readThread,
   renameThread,
   deleteThread,
   readThreadDelta,
   sendMessage,
   submitToolUseResults,
+  decideThreadApproval,
   cancelTurn,
   forkThread,
   setVisibility,
