@@ -1,25 +1,41 @@
 /** Assembly of a worker: registry, activities, data converter, the tail. Sealed before it polls. */
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import type { ConnectionOptions } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { InjectedSinks, NativeConnectionOptions } from '@temporalio/worker';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
+import { withoutSecrets } from '../activities/environment.js';
 import { createActivities } from '../activities/index.js';
+import type { AroundTool } from '../activities/call-tool.js';
+import type { ReportThrown } from '../activities/thrown.js';
 import { openToolsets } from '../activities/toolsets.js';
 import { createClient } from '../client/index.js';
-import type { PerdureClient } from '../client/index.js';
+import type { ClientOptions, PerdureClient } from '../client/index.js';
+import { serverReason } from '../client/server-reason.js';
 import { TASK_QUEUE } from '../contract/names.js';
 import type { RunSinks } from '../contract/sinks.js';
 import type { Registry } from '../kit/registry.js';
+import { createCallBoard } from '../live/call-board.js';
+import { presenceName } from '../live/presence.js';
 import { createMemoryChannel } from '../live/memory-channel.js';
 import { createSignalPublishing } from '../live/signal-publisher.js';
 import type { LiveChannel } from '../live/channel.js';
-import { createDataConverter } from '../store/external-storage.js';
-import { createFileArtefacts } from '../store/file-artefacts.js';
-import type { ArtefactStore } from '../contract/artefacts.js';
+import { openStorage } from '../store/open-storage.js';
+import type { Storage, StorageSettings } from '../store/open-storage.js';
+import { createArchiver } from './archive/archiver.js';
+import type { Archiver, WorkerArchive } from './archive/archiver.js';
+import { closedLogsOf } from './archive/closed-logs.js';
+import { giveUpLostCalls } from './give-up-lost-calls.js';
+import { keepPolling } from './keep-polling.js';
+import type { PollingWorker } from './keep-polling.js';
 import { prepareTools } from './prepare-tools.js';
 import { registerSearchAttributes } from './search-attributes.js';
+import { tellMilestones } from './milestones.js';
+import type { Milestone } from './milestones.js';
 import { createTail } from './tail.js';
-import { workflowBundlePath } from './workflow-bundle.js';
+import { encodedFailuresPath, workflowBundlePath } from './workflow-bundle.js';
+
+export type { WorkerArchive } from './archive/archiver.js';
 
 export interface ServerOptions {
   /** As the SDK's environment configuration gives it. */
@@ -27,6 +43,8 @@ export interface ServerOptions {
   namespace: string;
   /** Artefacts and external storage; workers and clients of one namespace share it. */
   dataDir: string;
+  /** A bucket in place of the folder, and keys; those of one namespace have the same. */
+  storage?: StorageSettings;
   /** `perdure` if absent. */
   taskQueue?: string;
 }
@@ -34,110 +52,242 @@ export interface ServerOptions {
 export interface ConnectedClient {
   client: PerdureClient;
   temporal: Client;
-  artefacts: ArtefactStore;
+  artefacts: Storage['artefacts'];
+  storage: Storage;
   close(): Promise<void>;
 }
 
 /** A query that finds another one waiting is refused as "exhausted": the place is free in milliseconds, not in a second. */
 const retries = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ initialIntervalMs: () => 25 }));
 
-/** A client with the same storage as the workers'. With the worker's channel, it gets live text without polling. */
-export async function connectClient(server: ServerOptions, channel?: LiveChannel): Promise<ConnectedClient> {
-  const connection = await Connection.connect({ ...server.connection, connectTimeout: 5_000, interceptors: [retries] });
+/**
+ * The SDK (1.24) makes a call once more by a timer, and grpc-js throws where its channel was closed meanwhile: in a timer,
+ * where nobody can catch it, so that a process that stops in order would end with an error. Such a call is canceled.
+ */
+const endClosedCalls: NonNullable<ConnectionOptions['interceptors']>[number] = (options, nextCall) => {
+  try {
+    return nextCall(options) as ReturnType<typeof endClosedCalls>;
+  } catch (error) {
+    if (!(error instanceof Error && error.message === 'Channel has been shut down')) throw error;
+    const nothing = () => {};
+    const start: InterceptedCall['start'] = (metadata, listener) =>
+      listener?.onReceiveStatus?.({ code: CANCELLED, details: 'the connection was closed', metadata });
+    const ended = { start, sendMessage: nothing, startRead: nothing, halfClose: nothing, cancelWithStatus: nothing };
+    return ended as unknown as InterceptedCall;
+  }
+};
+
+type InterceptedCall = ReturnType<NonNullable<ConnectionOptions['interceptors']>[number]>;
+/** grpc.status.CANCELLED */
+const CANCELLED = 1;
+
+/** For clients that outlive a moment: what keeps a run from being read is said, once for each run. */
+export function tellObstacles(report: (line: string) => void): (runId: string, error: unknown) => void {
+  return (runId, error) => {
+    const why = serverReason(error) ?? (error instanceof Error ? error.message : String(error));
+    report(`run ${runId} cannot be read for now, and is tried again: ${why}`);
+  };
+}
+
+type Report = (line: string) => void;
+
+/** A client with the same storage as the workers'. */
+export async function connectClient(
+  server: ServerOptions,
+  { report, ...reading }: Pick<ClientOptions, 'channel' | 'live' | 'onObstacle' | 'archive'> & { report?: Report } = {},
+): Promise<ConnectedClient> {
+  const { dataDir } = server;
+  const storage = await openStorage({ dataDir, ...server.storage, ...(report === undefined ? {} : { report }) });
+  const connection = await Connection.connect({
+    ...server.connection,
+    connectTimeout: 5_000,
+    interceptors: [retries, endClosedCalls],
+    // A page of history can be larger than what gRPC takes by default.
+    channelArgs: { 'grpc.max_receive_message_length': 64 * 1024 * 1024 },
+  }).catch((error: unknown) => {
+    storage.close();
+    throw error;
+  });
   const temporal = new Client({
     connection,
     namespace: server.namespace,
-    dataConverter: createDataConverter(join(server.dataDir, 'payloads')),
+    dataConverter: storage.dataConverter,
   });
-  const artefacts = createFileArtefacts(join(server.dataDir, 'artefacts'));
+  const { artefacts } = storage;
   const client = createClient({
     client: temporal,
     artefacts,
-    ...(channel === undefined ? {} : { channel }),
+    ...reading,
     ...(server.taskQueue === undefined ? {} : { taskQueue: server.taskQueue }),
   });
   return {
     client,
     temporal,
     artefacts,
+    storage,
     async close() {
       await client.close();
       await connection.close();
+      storage.close();
     },
   };
 }
 
 export interface WorkerOptions extends ServerOptions {
   registry: Registry;
-  report: (line: string) => void;
+  report: Report;
+  /** Hears of what the application's own code threw. */
+  onThrown?: ReportThrown;
+  /** Hears where runs start, wait, go on and end, of those tasks that this worker did. */
+  onMilestone?: (milestone: Milestone) => void;
+  /** Tools are called through it. */
+  aroundTool?: AroundTool;
   /** Workflows kept in memory between tasks; the SDK's default if absent. */
   maxCachedWorkflows?: number;
+  /** Carries what happens to readers; one for readers in this process if absent. */
+  channel?: LiveChannel;
+  /** Runs that have ended are copied there, and read from there. */
+  archive?: WorkerArchive;
 }
 
 export interface RunningWorker extends ConnectedClient {
+  /** Finds ended runs that are missing in the archive, as the schedule does; undefined where there is none. */
+  sweep: Archiver['sweep'];
   /** Resolves when the worker has stopped. */
   stopped: Promise<void>;
   /** Lets running work finish for a while, then stops. */
   stop(): Promise<void>;
 }
 
+let workers = 0;
+
+/** No other worker has it: the first of this process has the SDK's usual one. */
+function nextIdentity(): string {
+  workers += 1;
+  return `${processName()}${workers === 1 ? '' : `#${workers}`}`;
+}
+
+function processName(): string {
+  return `${process.pid}@${hostname()}`;
+}
+
+/**
+ * How long the code of a workflow may run in one go. The server gives a workflow task 10 s: at half of that its own
+ * worker fails it, and says why, before another one is given the same. The SDK takes the option, though its types do
+ * not name it.
+ */
+const ISOLATE = { isolateExecutionTimeout: '5s' };
+
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { registry, report, namespace, taskQueue = TASK_QUEUE } = options;
+  const { registry, namespace, taskQueue = TASK_QUEUE, onThrown: threw = () => {} } = options;
+  const report = (line: string) => options.report(withoutSecrets(line));
   await prepareTools(registry);
-  const channel = createMemoryChannel();
-  const connected = await connectClient(options, channel);
-  const { temporal, artefacts } = connected;
-  const onError = (error: unknown) => report(`live channel: ${error instanceof Error ? error.message : String(error)}`);
-  const tail = createTail(temporal, channel, onError);
-  const sinks: InjectedSinks<RunSinks> = {
-    perdure: {
-      appended: { fn: (_info, runId, fromSeq) => tail.appended(runId, fromSeq) },
-      ended: { fn: (_info, runId, fromSeq, texts) => tail.ended(runId, fromSeq, texts) },
-    },
-  };
-  const connection = await NativeConnection.connect(options.connection);
-  const toolsets = openToolsets(registry, report);
-  const worker = await Worker.create({
-    connection,
-    namespace,
-    taskQueue,
-    workflowBundle: { codePath: workflowBundlePath() },
-    activities: createActivities({
-      registry,
-      toolsets,
-      channel,
-      artefacts,
-      signals: createSignalPublishing(onError),
-      searchAttributes: await registerSearchAttributes(temporal, namespace, report),
-    }),
-    dataConverter: createDataConverter(join(options.dataDir, 'payloads')),
-    sinks,
-    // A dead worker costs this much on top of the heartbeat timeout.
-    stickyQueueScheduleToStartTimeout: '1s',
-    // A cancel reaches running work with the answer to its next heartbeat.
-    maxHeartbeatThrottleInterval: 500,
-    defaultHeartbeatThrottleInterval: 500,
-    shutdownGraceTime: '10s',
-    ...(options.maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows: options.maxCachedWorkflows }),
+  const { channel = createMemoryChannel() } = options;
+  const { archive } = options;
+  const connected = await connectClient(options, {
+    channel,
+    onObstacle: tellObstacles(report),
+    report,
+    ...(archive === undefined ? {} : { archive: closedLogsOf(archive) }),
   });
-  const run = async () => {
+  const { temporal, artefacts, storage } = connected;
+  const { encrypts } = storage;
+  // Before it takes a run that it could not read, or whose files it could not keep.
+  await storage.probe().catch(async (error: unknown) => {
+    await connected.close();
+    throw error;
+  });
+  const archiver = archive && createArchiver({ client: temporal, archive, taskQueue, report });
+  const onError = (error: unknown) =>
+    report(`live channel: ${serverReason(error) ?? (error instanceof Error ? error.message : String(error))}`);
+  const tail = createTail({ client: temporal, channel, onError });
+  const presence = channel.showWorker?.(
+    presenceName(processName()),
+    (peer) => void giveUpLostCalls(temporal, peer, report).catch(onError),
+  );
+  const { onMilestone } = options;
+  const milestones = onMilestone && tellMilestones({ client: temporal, onError }, onMilestone);
+  const sinksFor = (identity: string): InjectedSinks<RunSinks> => ({
+    perdure: {
+      appended: {
+        fn({ runId: execution }, runId, task, seq, text) {
+          tail.appended(runId, { execution, identity, task, seq, text });
+          milestones?.appended(runId, { execution, identity, task, seq, text });
+          archiver?.appended(runId, { execution, identity, task, seq, text });
+        },
+      },
+      // What runs asks the server, which may not have taken the cancel yet, for some time: activities/heartbeat.ts.
+      interrupted: { fn: (_info, runId) => channel.publishCancel(runId) },
+    },
+  });
+  const toolsets = openToolsets(registry, report, threw);
+  const activities = createActivities({
+    registry,
+    toolsets,
+    channel,
+    calls: createCallBoard(channel, presence),
+    artefacts,
+    threw,
+    around: options.aroundTool ?? (async (_call, run) => run()),
+    signals: createSignalPublishing(onError),
+    searchAttributes: await registerSearchAttributes(temporal, namespace, report),
+    ...(archiver === undefined ? {} : { sweep: archiver.sweep }),
+  });
+  const create = async (): Promise<PollingWorker> => {
+    const identity = nextIdentity();
+    // Of its own: the SDK lets two workers on one task queue share none.
+    const connection = await NativeConnection.connect(options.connection);
+    const worker = await Worker.create({
+      connection,
+      namespace,
+      taskQueue,
+      identity,
+      workflowBundle: { codePath: workflowBundlePath({ encrypts }) },
+      activities,
+      dataConverter: {
+        ...storage.dataConverter,
+        ...(encrypts ? { failureConverterPath: encodedFailuresPath() } : {}),
+      },
+      sinks: sinksFor(identity),
+      // A task that waits for a worker which is gone, or has too much to do, goes to any other after this long. A worker
+      // that is lost costs its runs as much; a shorter time would have busy workers take runs from each other.
+      stickyQueueScheduleToStartTimeout: '2s',
+      // A cancel reaches running work with the answer to its next heartbeat, where no channel brings it. They are this
+      // close only then: see activities/heartbeat.ts.
+      maxHeartbeatThrottleInterval: 500,
+      defaultHeartbeatThrottleInterval: 500,
+      shutdownGraceTime: '10s',
+      shutdownForceTime: '30s',
+      ...ISOLATE,
+      ...(options.maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows: options.maxCachedWorkflows }),
+    });
+    return { worker, connection };
+  };
+  const polling = await keepPolling(create, report);
+  archiver?.begin();
+  const stopped = untilStopped();
+  async function untilStopped(): Promise<void> {
     try {
-      await worker.run();
+      await polling.stopped;
     } finally {
       // Also when it stopped by itself.
+      await presence?.stop();
       await toolsets.close();
     }
-  };
-  const stopped = run();
+  }
+
   return {
     ...connected,
     stopped,
+    sweep: async (asked) => archiver?.sweep(asked),
     async stop() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
+      archiver?.halt();
+      await polling.stop();
       await stopped;
+      await archiver?.stop();
       await tail.stop();
+      await milestones?.stop();
       await connected.close();
-      await connection.close();
     },
   };
 }

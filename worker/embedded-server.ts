@@ -31,6 +31,8 @@ export interface EmbeddedServerOptions {
   otherPorts?: readonly PortRequest[];
   namespace: string;
   searchAttributes: SearchAttributes;
+  /** Of the UI: where its pages have payloads decrypted. */
+  codecEndpoint?: string | undefined;
   report: Report;
   /** Path of the `temporal` binary; found or made when it is not given. */
   binary?: string;
@@ -99,7 +101,7 @@ async function startOnce(
   folder: string | undefined,
   lock: FolderLock | undefined,
 ): Promise<EmbeddedServer> {
-  const { namespace, searchAttributes, report } = options;
+  const { namespace, searchAttributes, codecEndpoint, report } = options;
   const { port, uiPort } = await portsFor(options);
   const address = `127.0.0.1:${port}`;
   const uiAddress = uiPort === undefined ? undefined : `http://127.0.0.1:${uiPort}`;
@@ -108,7 +110,14 @@ async function startOnce(
   report(`starting a Temporal server on ${address}${folder === undefined ? ', in memory' : `, data in ${folder}`}`);
   const server = launchServer({
     binary: options.binary,
-    args: serverArguments({ port, uiPort, namespace, searchAttributes, durable: folder !== undefined }),
+    args: serverArguments({
+      port,
+      uiPort,
+      namespace,
+      searchAttributes,
+      codecEndpoint,
+      durable: folder !== undefined,
+    }),
     cwd: folder ?? tmpdir(),
     env: withoutTemporalSettings(options.env),
   });

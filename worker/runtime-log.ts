@@ -1,10 +1,26 @@
 /** The SDK's log, which is one per process: what it warns of is a run's business and in the run's own log. */
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { LogLevel } from '@temporalio/worker';
+import { readCoreLine } from './lost-activation.js';
 
-export function installRuntimeLog(report: (line: string) => void, level: LogLevel = 'ERROR'): void {
+export interface RuntimeLogOptions {
+  level?: LogLevel;
+  /** The worker's calls of the server fail, and are repeated. Said again and again while it lasts. */
+  onLost?(): void;
+}
+
+/** What the native side says of a call that it repeats. */
+const REPEATED = /^gRPC call \w+ retried/;
+
+export function installRuntimeLog(report: (line: string) => void, options: RuntimeLogOptions = {}): void {
+  const { level = 'ERROR', onLost } = options;
   Runtime.install({
-    logger: new DefaultLogger(level, ({ level: severity, message, meta }) => {
+    // Else the native side writes its lines past us, to the console.
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
+    logger: new DefaultLogger(level === 'ERROR' ? 'WARN' : level, ({ level: severity, message, meta }) => {
+      readCoreLine(message);
+      if (REPEATED.test(message)) onLost?.();
+      if (severity === 'WARN' && level === 'ERROR') return;
       const { workflowId, activityType, error } = (meta ?? {}) as {
         workflowId?: string;
         activityType?: string;

@@ -103,7 +103,7 @@ const isExecutable = (path: string): Promise<boolean> =>
     () => false,
   );
 
-function userCacheDir(env: NodeJS.ProcessEnv): string {
+export function userCacheDir(env: NodeJS.ProcessEnv): string {
   const home = env['HOME'] ?? homedir();
   if (process.platform === 'darwin') return join(home, 'Library', 'Caches');
   if (process.platform === 'win32') return env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local');

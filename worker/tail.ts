@@ -1,92 +1,104 @@
 /**
- * Publishes what a workflow task appended, once it is committed. The hint comes from inside the task (a sink, which
- * must return at once: the task waits for it), so the events are read with a query, which the server answers only
- * after the task has completed. One query per run is in flight, and only for runs that someone watches.
+ * Publishes what a workflow task appended, once the server has taken the task as completed. The events come from inside
+ * the task (a sink); whether it was completed, and by this worker, is read from the server's own history, which asks no
+ * worker. Only for runs that someone watches.
+ *
+ * E1  An event is published only if the history says that this worker completed the task that appended it: one that was
+ *     lost, or done again elsewhere, may have said something else.
+ * E2  What is not published is no loss: a feed notices the gap and reads for itself.
  */
 import type { Client } from '@temporalio/client';
-import { logReader, readEvents } from '../client/read-log.js';
 import type { DurableEvent } from '../contract/events.js';
 import type { CommittedEvent, LiveChannel } from '../live/channel.js';
+import { taskOutcome } from '../live/history.js';
+import type { TaskOutcome } from '../live/history.js';
+
+export interface Appended {
+  /** The engine's id of the execution. */
+  execution: string;
+  /** Of the worker whose task it is: no other has it. */
+  identity: string;
+  task: number;
+  seq: number;
+  text: string;
+}
 
 export interface Tail {
-  appended(runId: string, fromSeq: number): void;
-  ended(runId: string, fromSeq: number, texts: readonly string[]): void;
-  /** Resolves when no query is in flight any more; hints that come later are ignored. */
+  appended(runId: string, event: Appended): void;
+  /** Resolves when nothing is being asked any more; events that come later are ignored. */
   stop(): Promise<void>;
 }
 
-export function createTail(client: Client, channel: LiveChannel, onError: (error: unknown) => void): Tail {
-  /** The last events of runs that are ending, published once the server says that the run is closed. */
-  const endings = new Map<string, CommittedEvent[]>();
-  /** Runs being read; the value is where to read on, if a hint came meanwhile. */
-  const reading = new Map<string, number | undefined>();
+export interface TailOptions {
+  client: Client;
+  channel: Pick<LiveChannel, 'watched' | 'publishCommitted'>;
+  onError: (error: unknown) => void;
+}
+
+/** The task's answer is on its way to the server while it is asked for. */
+const FIRST_WAIT_MS = 3;
+const LONGEST_WAIT_MS = 250;
+/** The server gives a task ten seconds, then another worker gets it. */
+const PATIENCE_MS = 12_000;
+
+export function createTail({ client, channel, onError }: TailOptions): Tail {
+  /** What was appended and is not known to be committed, in the order of `seq`. */
+  const pending = new Map<string, Appended[]>();
   const following = new Set<Promise<void>>();
   let stopped = false;
 
-  async function isClosed(runId: string): Promise<boolean> {
-    const handle = client.workflow.getHandle(runId);
-    for (const wait of [2, 5, 10, 20, 40]) {
+  async function outcomeOf(runId: string, { execution, task }: Appended): Promise<TaskOutcome> {
+    const began = Date.now();
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(LONGEST_WAIT_MS, wait * 2)) {
       await new Promise((resolve) => setTimeout(resolve, wait));
-      const { status } = await client.withDeadline(Date.now() + 5_000, () => handle.describe());
-      if (status.name !== 'RUNNING') return true;
+      // It may not have been known before.
+      if (!channel.watched(runId)) return { state: 'open' };
+      const outcome = await taskOutcome(client, { workflowId: runId, runId: execution }, task);
+      if (outcome.state !== 'open' || stopped || Date.now() - began > PATIENCE_MS) return outcome;
     }
-    return false;
   }
 
-  async function publish(runId: string, fromSeq: number): Promise<void> {
-    const ending = endings.get(runId);
-    endings.delete(runId);
-    if (ending !== undefined && ending[0]?.seq === fromSeq && (await isClosed(runId))) {
-      channel.publishCommitted(runId, ending);
-      return;
-    }
-    const events: CommittedEvent[] = [];
-    for await (const event of readEvents(logReader(client, runId), fromSeq)) events.push(event);
-    if (events.length > 0) channel.publishCommitted(runId, events);
-  }
-
-  async function follow(runId: string, fromSeq: number): Promise<void> {
-    let next: number | undefined = fromSeq;
-    await new Promise((resolve) => setImmediate(resolve));
+  async function follow(runId: string, events: Appended[]): Promise<void> {
     try {
-      while (next !== undefined && !stopped && channel.watched(runId)) {
-        reading.set(runId, undefined);
-        await publish(runId, next);
-        next = reading.get(runId);
+      for (let [first] = events; first !== undefined && !stopped && channel.watched(runId); [first] = events) {
+        const outcome = await outcomeOf(runId, first);
+        const { execution, task } = first;
+        // By now it may have been replaced by what another try of its task appended.
+        const ofTask = events.filter((event) => event.execution === execution && event.task === task);
+        if (ofTask[0] !== events[0]) continue;
+        events.splice(0, ofTask.length);
+        if (outcome.state !== 'completed' || outcome.identity !== first.identity) continue;
+        channel.publishCommitted(runId, ofTask.map(toCommitted), { execution, task });
       }
     } catch (error) {
-      // The feed notices the gap and reads for itself.
       onError(error);
     } finally {
-      endings.delete(runId);
-      reading.delete(runId);
+      pending.delete(runId);
     }
   }
 
   return {
-    appended(runId, fromSeq) {
+    appended(runId, event) {
       if (stopped || !channel.watched(runId)) return;
-      if (reading.has(runId)) {
-        const noted = reading.get(runId);
-        reading.set(runId, noted === undefined ? fromSeq : Math.min(noted, fromSeq));
+      const known = pending.get(runId);
+      if (known !== undefined) {
+        const replaced = known.findIndex(({ seq }) => seq >= event.seq);
+        if (replaced !== -1) known.splice(replaced);
+        known.push(event);
         return;
       }
-      reading.set(runId, undefined);
-      const followed = follow(runId, fromSeq).finally(() => following.delete(followed));
+      const events = [event];
+      pending.set(runId, events);
+      const followed = follow(runId, events).finally(() => following.delete(followed));
       following.add(followed);
-    },
-    ended(runId, fromSeq, texts) {
-      if (!reading.has(runId)) return;
-      const toEvent = (text: string, n: number) => ({
-        seq: fromSeq + n,
-        text,
-        event: JSON.parse(text) as DurableEvent,
-      });
-      endings.set(runId, texts.map(toEvent));
     },
     async stop() {
       stopped = true;
       await Promise.all(following);
     },
   };
+}
+
+function toCommitted({ seq, text }: Appended): CommittedEvent {
+  return { seq, text, event: JSON.parse(text) as DurableEvent };
 }

@@ -18,9 +18,12 @@ export interface ServerArguments {
   namespace: string;
   searchAttributes: SearchAttributes;
   durable: boolean;
+  /** Asked by pages of the UI to decrypt payloads. */
+  codecEndpoint?: string | undefined;
 }
 
-export function serverArguments({ port, uiPort, namespace, searchAttributes, durable }: ServerArguments): string[] {
+export function serverArguments(given: ServerArguments): string[] {
+  const { port, uiPort, namespace, searchAttributes, durable, codecEndpoint } = given;
   const pairs = (
     flag: string,
     values: Readonly<Record<string, unknown>>,
@@ -36,6 +39,7 @@ export function serverArguments({ port, uiPort, namespace, searchAttributes, dur
     '--log-level',
     'error',
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
+    ...(uiPort === undefined || codecEndpoint === undefined ? [] : ['--ui-codec-endpoint', codecEndpoint]),
     ...(namespace === 'default' ? [] : ['--namespace', namespace]),
     // A bare name, relative to the working folder: the server puts it into a URI without escaping, and a folder
     // with a `?`, `#` or `%` in its path would lead to another file.
