@@ -1,18 +1,21 @@
 /** `perdure answer`: answers a pause of a run or of one of its descendants, or says what there is to answer. */
 import { userInfo } from 'node:os';
-import type { ClientToolResult } from '../contract/awaits.js';
+import { askAgain, canAsk } from './ask-again.js';
 import { choosePause, nothingOpen } from './choose-pause.js';
 import { CommandError } from './command-error.js';
-import { connectToRuns } from './connect-to-runs.js';
+import { connectToRuns, readRuns } from './connect-to-runs.js';
 import { describePause, questionLines } from './describe-pause.js';
 import { EXIT } from './exit-codes.js';
 import { readPauses } from './open-pauses.js';
 import type { Pause } from './open-pauses.js';
+import { neitherYesNorNo, parseDecision } from './parse-decision.js';
 import { parseResults } from './parse-results.js';
 import { repeatFlags } from './repeat-flags.js';
 import type { FoundBy } from './repeat-flags.js';
-import type { RunCommands } from './run-commands.js';
+import { submit } from './submit-answer.js';
+import type { Wish } from './submit-answer.js';
 import { printable } from './text-width.js';
+import { stdout } from './own-output.js';
 
 export interface AnswerFlags extends FoundBy {
   await?: string;
@@ -25,23 +28,19 @@ export interface AnswerFlags extends FoundBy {
   by?: string;
 }
 
-/** What was asked to be done, before it is known to which pause. */
-export type Wish =
-  | { kind: 'clarification'; text: string }
-  | { kind: 'approval'; decision: 'approve' | 'deny'; note?: string }
-  | { kind: 'external_tools'; results: ClientToolResult[] };
-
 export function answer(runId: string, text: string | undefined, flags: AnswerFlags): Promise<number> {
-  const wish = wishOf(text, flags);
-  return connectToRuns(runId, flags, async ({ client: { runs } }) => {
+  const given = wishOf(text, flags);
+  const connect = given === undefined ? readRuns : connectToRuns;
+  return connect(runId, flags, async ({ client: { runs } }) => {
     const snapshot = await runs.get(runId);
     const pauses = await readPauses(runs, snapshot);
-    const say = (line: string) => void process.stdout.write(`${printable(line)}\n`);
-    if (wish === undefined) {
+    const say = (line: string) => void stdout.write(`${printable(line)}\n`);
+    if (given === undefined) {
       if (pauses.length === 0) say(nothingOpen(snapshot));
       else say(pauses.map((pause) => describePause(pause, pauses, repeatFlags(flags)).join('\n')).join('\n\n'));
       return EXIT.success;
     }
+    const wish = await decided(given, pauses, flags);
     const pause = await choosePause({ runs, snapshot, pauses, wish, awaitId: flags.await, flags: repeatFlags(flags) });
     say(`${pause.agent_id}  ${pause.run_id}  ${pause.await_id}`);
     for (const line of questionLines(pause)) say(`  ${line}`);
@@ -51,20 +50,18 @@ export function answer(runId: string, text: string | undefined, flags: AnswerFla
   });
 }
 
-/** Also for a person who answers where the run is shown. */
-export async function submit(runs: RunCommands, pause: Pause, wish: Wish, answered_by: string): Promise<void> {
-  const { run_id, await_id, digest = '' } = pause;
-  switch (wish.kind) {
-    case 'clarification':
-      return runs.answerClarification(run_id, { await_id, answer: wish.text, answered_by });
-    case 'approval': {
-      const note = wish.note === undefined ? {} : { note: wish.note };
-      // Of the snapshot that was shown: should the call be another one by now, the run refuses.
-      return runs.decideApproval(run_id, { await_id, decision: wish.decision, digest, ...note, answered_by });
-    }
-    case 'external_tools':
-      return runs.submitToolResults(run_id, { await_id, results: wish.results, answered_by });
-  }
+/** A text for a call that waits for approval is a yes or a no; where it is neither, the person is asked again. */
+async function decided(wish: Wish, pauses: readonly Pause[], flags: AnswerFlags): Promise<Wish> {
+  if (wish.kind !== 'clarification') return wish;
+  const meant = pauses.filter((pause) => flags.await === undefined || pause.await_id === flags.await);
+  const [approval, ...others] = meant.filter((pause) => pause.kind === 'approval');
+  if (approval === undefined || meant.some((pause) => pause.kind === 'clarification')) return wish;
+  const decision = parseDecision(wish.text);
+  if (decision !== undefined) return decision;
+  const again = others.length === 0 && canAsk() ? await askAgain(approval, wish.text) : undefined;
+  if (again !== undefined) return again;
+  const open = describePause(approval, pauses, repeatFlags(flags));
+  throw new CommandError(`${neitherYesNorNo(wish.text)}.\n\nOpen:\n\n${open.join('\n')}`);
 }
 
 function wishOf(text: string | undefined, flags: AnswerFlags): Wish | undefined {

@@ -1,12 +1,15 @@
 /** Pauses, answered one after another by the person who watches the run. */
 import type { ClientToolResult } from '../contract/awaits.js';
 import { toolName } from '../contract/ids.js';
-import { submit } from './answer.js';
-import type { Wish } from './answer.js';
+import { approvalPages, approvalQuestion } from './approval-pages.js';
+import { submit } from './submit-answer.js';
+import type { Wish } from './submit-answer.js';
 import { messageOf } from './command-error.js';
 import { choiceLines, expiry, questionLines } from './describe-pause.js';
-import type { LineReader } from './line-reader.js';
+import type { LineReader } from './keyboard/line-reader.js';
 import type { Pause } from './open-pauses.js';
+import { stdout } from './own-output.js';
+import { DECISION_HINT, neitherYesNorNo, parseDecision } from './parse-decision.js';
 import { valueOf } from './parse-results.js';
 import type { RunView } from './view/run-view.js';
 import type { RunCommands } from './run-commands.js';
@@ -74,23 +77,36 @@ export function askPerson({ runs, reader, view, answeredBy }: AskOptions): Askin
 
 type Ask = (lines: readonly string[]) => Promise<string | undefined>;
 
-/** Undefined when the pause is over before it was answered here. */
-async function wishOf(pause: Pause, ask: Ask): Promise<Wish | undefined> {
+/**
+ * Undefined when the pause is over before it was answered here. `refused` is what was said before, and is neither yes
+ * nor no.
+ */
+export async function wishOf(pause: Pause, ask: Ask, refused?: string): Promise<Wish | undefined> {
   const until = expiry(pause);
   const whose = `${pause.agent_id} asks${until === undefined ? '' : ` (${until})`}:`;
   if (pause.kind === 'external_tools') return wishedResults(pause, whose, ask);
-  const hint = pause.kind === 'approval' ? ['y or n; what follows an n is the reason'] : [];
-  const lines = [whose, ...questionLines(pause), ...choiceLines(pause), ...hint];
+  if (pause.kind === 'approval') return wishedDecision(pause, whose, ask, refused);
   for (;;) {
-    const text = (await ask(lines))?.trim();
+    const text = (await ask([whose, ...questionLines(pause), ...choiceLines(pause)]))?.trim();
     if (text === undefined) return undefined;
-    if (pause.kind === 'clarification') {
-      if (text !== '') return { kind: 'clarification', text: pause.choices?.[Number(text) - 1] ?? text };
-      continue;
-    }
-    const [, yes, no, note = ''] = /^(?:(y|yes)|(n|no)\b[\s,:]*(.*))$/is.exec(text) ?? [];
-    if (yes !== undefined) return { kind: 'approval', decision: 'approve' };
-    if (no !== undefined) return { kind: 'approval', decision: 'deny', ...(note === '' ? {} : { note }) };
+    if (text !== '') return { kind: 'clarification', text: pause.choices?.[Number(text) - 1] ?? text };
+  }
+}
+
+/** A yes counts when all of the call was shown. */
+async function wishedDecision(pause: Pause, whose: string, ask: Ask, refused?: string): Promise<Wish | undefined> {
+  const pages = approvalPages(pause, { rows: stdout.rows || 24, columns: stdout.columns || 80 });
+  let [n, said] = [0, refused];
+  for (;;) {
+    const isLast = n >= pages.length - 1;
+    const place = isLast ? DECISION_HINT : `${n + 1} of ${pages.length}: Enter shows the next; n denies`;
+    const hint = said === undefined ? place : isLast ? neitherYesNorNo(said) : `"${said}" does not count yet; ${place}`;
+    const text = (await ask([whose, ...(pages[n] ?? []), approvalQuestion(pause), hint]))?.trim();
+    if (text === undefined) return undefined;
+    const decision = parseDecision(text);
+    if (decision !== undefined && (isLast || decision.decision === 'deny')) return decision;
+    if (text === '' && !isLast) n += 1;
+    said = text === '' ? undefined : text;
   }
 }
 

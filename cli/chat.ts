@@ -1,17 +1,19 @@
 /** `perdure chat`: a conversation with an agent, at a terminal or by lines from a pipe. */
-import { isPerdureError, PerdureError } from '../contract/errors.js';
-import type { Threads } from '../client/index.js';
+import { isPerdureError } from '../contract/errors.js';
 import { installRuntimeLog } from '../worker/runtime-log.js';
+import type { ChatThreads } from './chat/chat-threads.js';
 import { converse } from './chat/converse.js';
 import { openDesk } from './chat/desk.js';
-import { CommandError } from './command-error.js';
+import { catchPrints } from './catch-prints.js';
+import { CommandError, messageOf } from './command-error.js';
 import { commandName } from './command-name.js';
 import { findConfig } from './config-file.js';
 import { EXIT } from './exit-codes.js';
 import { gatewayClient } from './gateway-address.js';
 import { listenForInterrupts } from './interrupts.js';
+import { historyPath, openHistoryFile } from './keyboard/history-file.js';
 import { loadRegistry } from './load-config.js';
-import { createNotices } from './notices.js';
+import { createNews } from './news.js';
 import { readClientTools } from './read-client-tools.js';
 import { quoted, repeatFlags } from './repeat-flags.js';
 import type { FoundBy } from './repeat-flags.js';
@@ -24,6 +26,7 @@ export interface ChatFlags extends FoundBy {
   thread?: string;
   modelProfile?: string;
   clientTools?: string;
+  markdown?: boolean;
   debug?: boolean;
 }
 
@@ -32,40 +35,48 @@ export async function chat(agent: string | undefined, flags: ChatFlags): Promise
   const interrupts = listenForInterrupts();
   const stop = () => process.exit(EXIT.interrupted);
   interrupts.handle(stop, stop);
-  const notices = createNotices();
-  let say = notices.lasting;
-  installRuntimeLog((line) => say(line), flags.debug ? 'INFO' : 'ERROR');
+  const news = createNews();
+  const prints = catchPrints(news.print);
+  installRuntimeLog(news.lasting, { level: flags.debug ? 'INFO' : 'ERROR' });
   checkUsage(agent, flags);
   const clientTools = flags.clientTools === undefined ? undefined : readClientTools(flags.clientTools);
   const settings = serverSettings(flags, process.env);
-  const agentId = agent ?? (flags.thread === undefined ? await firstAgent(flags) : undefined);
-  const session = await openSession(settings, flags, agentId, notices).finally(notices.clear);
+  // A gateway has a configuration of its own.
+  const isHere = flags.thread === undefined && gatewayClient(flags, process.env) === undefined;
+  const agentId = agent ?? (isHere ? await firstAgent(flags) : undefined);
+  const session = await openSession(settings, flags, agentId, news, prints.around).finally(news.clear);
   const { threads } = session;
   const comeBack = (threadId: string) => `${commandName()} chat --thread ${quoted(threadId)}${repeatFlags(flags)}`;
   const explain = (error: unknown, threadId: string) => explained(error, session, flags, threadId);
 
   try {
-    if (threads === undefined) throw new PerdureError('internal', 'a session without threads was opened for a chat');
-    const threadId = flags.thread ?? (await begin(threads, agentId ?? '', flags, explain));
-    const header = await threads.header(threadId).catch(async (error: unknown) => {
+    const threadId = flags.thread ?? (await begin(threads, agentId, flags, explain));
+    const state = await threads.state(threadId).catch(async (error: unknown) => {
       throw await explain(error, threadId);
     });
-    const title = flags.thread === undefined ? '' : `: ${header.title ?? 'without a title'}`;
-    notices.lasting(`thread ${threadId} with ${header.agent_id}${title}`);
-    const desk = openDesk();
-    say = (line) => desk.note(line);
+    const title = flags.thread === undefined ? '' : `: ${state.title ?? 'without a title'}`;
+    news.lasting(`thread ${threadId} with ${state.agent_id}${title}`);
+    const noHistory = (error: unknown) =>
+      news.lasting(`what you type is not kept for the next chat: ${messageOf(error)}`);
+    const history = () => openHistoryFile(historyPath(process.env), noHistory);
+    const desk = openDesk({ markdown: flags.markdown ?? true, history });
+    news.on(desk);
     const found = repeatFlags(session.embedded ? { ...flags, address: session.address } : flags);
-    const ways = { interrupts, clientTools, comeBack, explain };
+    const left = (unsent: readonly string[]) => {
+      news.on(undefined);
+      for (const text of unsent) news.lasting(`not sent, and in the history of the next chat: ${text}`);
+    };
+    const ways = { interrupts, clientTools, comeBack, explain, left };
     const ended = await converse({ session, settings, flags: found, threads, threadId, desk, ...ways });
-    say = notices.lasting;
+    news.on(undefined);
     const isOwn = flags.thread === undefined && ended.threadId === threadId;
-    const isEmpty = isOwn && (await isUnused(threads, threadId));
-    if (!isEmpty) notices.lasting(farewell(ended.threadId, ended.isCut, session, flags, comeBack));
+    const isEmpty = isOwn && !ended.isUsed && (await isUnused(threads, threadId));
+    if (!isEmpty) news.lasting(farewell(ended.threadId, ended.isCut, session, flags, comeBack));
     // What goes on is the thread's; nobody who leaves should have to wait for it.
     if (ended.isCut) process.exit(ended.exitCode);
     return ended.exitCode;
   } finally {
-    say = notices.lasting;
+    news.on(undefined);
     interrupts.handle(stop, stop);
     await session.close();
   }
@@ -74,31 +85,28 @@ export async function chat(agent: string | undefined, flags: ChatFlags): Promise
 function checkUsage(agent: string | undefined, flags: ChatFlags): void {
   if (agent !== undefined && flags.thread !== undefined)
     throw new CommandError('A thread has its agent: give an agent for a new one, or --thread, not both.');
-  if (gatewayClient(flags, process.env) !== undefined)
-    throw new CommandError(
-      'PERDURE_URL names a gateway, and chat talks to a Temporal server: name one with --address.',
-    );
 }
 
 /** Of the configuration here, or of the built-in demo. */
 async function firstAgent(flags: ChatFlags): Promise<string> {
-  const { agents } = await loadRegistry(findConfig(process.cwd(), flags.config), 'memory');
+  const { agents } = await loadRegistry(findConfig(process.cwd(), flags.config));
   const [first] = agents.keys();
   if (first === undefined) throw new CommandError('The configuration has no agent: name one, like demo.assistant.');
   return first;
 }
 
 async function begin(
-  threads: Threads,
-  agent_id: string,
+  threads: ChatThreads,
+  agentId: string | undefined,
   { modelProfile }: ChatFlags,
   explain: (error: unknown, threadId: string) => Promise<unknown>,
 ): Promise<string> {
   const profile = modelProfile === undefined ? {} : { model_profile: modelProfile };
   try {
-    return (await threads.start({ agent_id, ...profile })).thread_id;
+    const agent = agentId === undefined ? {} : { agent_id: agentId };
+    return (await threads.start({ ...agent, ...profile })).thread_id;
   } catch (error) {
-    throw await explain(error, agent_id);
+    throw await explain(error, agentId ?? '');
   }
 }
 
@@ -115,9 +123,9 @@ async function explained(error: unknown, session: RunSession, flags: ChatFlags, 
 }
 
 /** One that was opened here, and to which nobody said anything, is not worth keeping. */
-async function isUnused(threads: Threads, threadId: string): Promise<boolean> {
+async function isUnused(threads: ChatThreads, threadId: string): Promise<boolean> {
   try {
-    if ((await threads.header(threadId)).turns > 0) return false;
+    if ((await threads.state(threadId)).turns > 0) return false;
     await threads.delete(threadId);
     return true;
   } catch {

@@ -2,7 +2,7 @@
 import type { Runs } from '../client/index.js';
 import type { OpenAwait } from '../contract/awaits.js';
 import type { RunSnapshot } from '../contract/snapshot.js';
-import type { Wish } from './answer.js';
+import type { Wish } from './submit-answer.js';
 import { CommandError } from './command-error.js';
 import { describePause } from './describe-pause.js';
 import type { Pause } from './open-pauses.js';

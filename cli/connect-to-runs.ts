@@ -1,33 +1,53 @@
-/** For commands about runs that are there: a connection for as long as the work takes, and errors that say why. */
-import { dataDirFor, findConfig } from './config-file.js';
+/** For commands about what is there: a connection for as long as the work takes, and errors that say why. */
+import { findApplication } from './application.js';
 import { connect } from './connect.js';
+import { scopeOf } from '../contract/artefacts.js';
 import { gatewayClient } from './gateway-address.js';
 import type { FoundBy } from './repeat-flags.js';
-import type { RunsClient } from './run-commands.js';
+import { threadCommands } from './run-commands.js';
+import type { RunsClient, ThreadCommands } from './run-commands.js';
 import { serverSettings } from './server-settings.js';
+import { readingStorageOf, withStorageOf } from './server-storage.js';
+import { withServerOf } from './up-here.js';
 import { withObstacle } from './with-obstacle.js';
 
 export async function connectToRuns<T>(
-  runId: string,
+  /** Undefined where it is about no run in particular. */
+  runId: string | undefined,
   flags: FoundBy,
-  work: (connected: RunsClient) => Promise<T>,
+  work: (connected: RunsClient & { threads: ThreadCommands }) => Promise<T>,
+  use: 'read' | 'write' = 'write',
 ): Promise<T> {
   const gateway = gatewayClient(flags, process.env);
   if (gateway !== undefined) {
     try {
-      return await work({ client: gateway });
+      const { runs, threads } = gateway;
+      const commands = { list: threads.list, get: threads.state };
+      return await work({ client: gateway, threads: commands, readArtefact: runs.readArtefact });
     } finally {
       await gateway.close();
     }
   }
-  const settings = serverSettings(flags, process.env);
-  const cwd = process.cwd();
-  const connected = await connect(settings, dataDirFor(cwd, findConfig(cwd, flags.config), flags.dataDir));
+  const application = findApplication(flags);
+  const { dataDir } = application;
+  const given = withServerOf(dataDir, serverSettings(flags, process.env));
+  const settings = use === 'write' ? await withStorageOf(application, given) : readingStorageOf(application, given);
+  const connected = await connect(settings, dataDir);
   try {
-    return await work(connected);
+    return await work({
+      ...connected,
+      threads: threadCommands(connected.client.threads),
+      readArtefact: (runId, id) => connected.artefacts.of(scopeOf(runId)).read(id),
+    });
   } catch (error) {
-    throw await withObstacle(error, connected, runId, flags.taskQueue);
+    const what = runId === undefined ? 'threads are read by asking a worker' : undefined;
+    throw await withObstacle(error, connected, runId, flags.taskQueue, what);
   } finally {
     await connected.close();
   }
+}
+
+/** For commands that change nothing: quicker, where the application need not be loaded. */
+export function readRuns<T>(...[runId, flags, work]: Parameters<typeof connectToRuns<T>>): Promise<T> {
+  return connectToRuns(runId, flags, work, 'read');
 }

@@ -1,16 +1,19 @@
 /** A pause as a person reads it, and the command that answers it. */
 import { toolName } from '../contract/ids.js';
+import { renderArguments } from '../contract/render-call.js';
+import { approvalQuestion } from './approval-pages.js';
 import { commandName } from './command-name.js';
 import { duration } from './format.js';
 import { isWithin } from './open-pauses.js';
 import type { Pause } from './open-pauses.js';
 import { quoted } from './repeat-flags.js';
 
-/** What is asked: one line, or one for each call. */
+/** What is asked: one line, or one for each call; where it is for leave, the tool comes last. */
 export function questionLines(pause: Pause): string[] {
   const calls = pause.calls ?? [];
   if (pause.kind === 'clarification') return [pause.question ?? ''];
-  if (pause.kind === 'approval') return calls.map(({ name, arguments: args }) => `may it call ${name} ${args}`);
+  if (pause.kind === 'approval')
+    return [...calls.map(({ arguments: args }) => renderArguments(args)), approvalQuestion(pause)];
   return calls.map(
     ({ tool_call_id, name, arguments: args }) => `give the result of ${toolName(name)} ${args} (${tool_call_id})`,
   );

@@ -1,81 +1,114 @@
 /** A run's snapshot as a person reads it. */
 import type { StreamMarker } from '../contract/live-events.js';
 import type { RunSnapshot, StepSnapshot, ToolSnapshot } from '../contract/snapshot.js';
+import { contentText } from './call-outputs.js';
+import type { CallOutput } from './call-outputs.js';
+import { commandName } from './command-name.js';
 import { describePause } from './describe-pause.js';
-import { duration, line, usage } from './format.js';
+import { duration, line, usage, withoutStack } from './format.js';
 import type { Pause } from './open-pauses.js';
+import { drawMarkdown } from './markdown/draw-markdown.js';
+import { quoted } from './repeat-flags.js';
 import type { Styles } from './terminal.js';
-import { printable } from './text-width.js';
+import { hang, printable, textWidth } from './text-width.js';
 import { cancelReason, gistOf } from './view/tell.js';
 
-/** `pauses` are its own and those of its descendants; `flags` find the server again. */
-export function describeRun(
-  snapshot: RunSnapshot & { engine_end?: StreamMarker },
-  pauses: readonly Pause[],
-  styles: Styles,
-  flags: string,
-): string {
+export interface RunDescription {
+  snapshot: RunSnapshot & { engine_end?: StreamMarker };
+  /** Its own and those of its descendants. */
+  pauses: readonly Pause[];
+  /** What came of its calls, by their id, where that is to be shown. */
+  outputs?: ReadonlyMap<string, CallOutput>;
+  styles: Styles;
+  /** Lines are broken there; infinite where nobody reads them on a screen. */
+  width: number;
+  /** With which another command finds the server. */
+  flags: string;
+  /** The answer is drawn, and not only written. */
+  markdown: boolean;
+}
+
+/** Of an output, so many lines; one call alone is shown in full. */
+const OUTPUT_LINES = 12;
+
+export function describeRun(description: RunDescription): string {
+  const { snapshot, pauses, styles, width, flags } = description;
   const { run, status, phase, started_at, duration_ms, tail, engine_end } = snapshot;
-  const { bold, dim } = styles;
   const took = duration_ms === undefined ? '' : `, took ${duration(duration_ms)}`;
   const state = engine_end?.type === 'stream_ended' ? engine_end.reason : status;
+  const fact = (label: string, text: string) => hang(`${styles.dim(label.padEnd(7))}  `, text, width);
+  const text = (value: string, style?: (line: string) => string) => ['', ...hang('', printable(value), width, style)];
+  const isBelow = run.root_run_id !== run.run_id && run.root_run_id !== run.parent_run_id;
   const lines = [
-    `${bold(run.agent_id)}  ${run.run_id}`,
+    `${styles.bold(run.agent_id)}  ${run.run_id}`,
     '',
-    `${dim('status ')}  ${mark(state, styles)} ${state}, phase ${phase}`,
-    `${dim('started')}  ${started_at}${took}`,
-    ...(run.parent_run_id === undefined ? [] : [`${dim('parent ')}  ${run.parent_run_id}`]),
-    ...(run.thread_id === undefined ? [] : [`${dim('thread ')}  ${run.thread_id}`]),
-    ...(run.root_run_id === run.run_id || run.root_run_id === run.parent_run_id
-      ? []
-      : [`${dim('root   ')}  ${run.root_run_id}`]),
-    `${dim('usage  ')}  ${usage(snapshot.usage)}`,
+    ...hang(`${styles.dim('status ')}  ${mark(state, styles)} `, `${state}, phase ${phase}`, width),
+    ...fact('started', `${started_at}${took}`),
+    ...(run.parent_run_id === undefined ? [] : fact('parent', run.parent_run_id)),
+    ...(run.thread_id === undefined ? [] : fact('thread', run.thread_id)),
+    ...(isBelow ? fact('root', run.root_run_id) : []),
+    ...fact('usage', usage(snapshot.usage)),
     ...(snapshot.children.length === 0 || snapshot.tree_usage === undefined
       ? []
-      : [`${dim('tree   ')}  ${usage(snapshot.tree_usage)}`]),
-    `${dim('log    ')}  ${tail} events`,
-    ...(snapshot.steps.length === 0
-      ? []
-      : ['', ...snapshot.steps.flatMap((step) => describeStep(step, snapshot, styles))]),
+      : fact('tree', usage(snapshot.tree_usage))),
+    ...fact('log', `${tail} events`),
+    ...(snapshot.steps.length === 0 ? [] : ['', ...snapshot.steps.flatMap((step) => describeStep(step, description))]),
   ];
   for (const pause of pauses) {
     const [whose = '', ...rest] = describePause(pause, pauses, flags);
-    lines.push('', `${styles.yellow('waits for')} ${whose}`, ...rest.map(printable));
+    lines.push('', ...hang(`${styles.yellow('waits for')} `, printable(whose), width));
+    for (const line of rest) lines.push(...hang('  ', printable(line.trimStart()), width));
   }
-  if (engine_end !== undefined) lines.push('', styles.red(gistOf(engine_end)));
+  if (engine_end !== undefined) lines.push(...text(gistOf(engine_end), styles.red));
   if (snapshot.failure !== undefined) {
     const { code, debug_message } = snapshot.failure;
-    lines.push('', styles.red(printable(`${code}: ${debug_message}`)));
+    lines.push(...text(`${code}: ${withoutStack(debug_message)}`, styles.red));
   }
-  if (snapshot.cancellation !== undefined)
-    lines.push('', styles.yellow(printable(cancelReason(snapshot.cancellation))));
-  if (snapshot.answer !== undefined) lines.push('', printable(snapshot.answer));
+  if (snapshot.cancellation !== undefined) lines.push(...text(cancelReason(snapshot.cancellation), styles.yellow));
+  if (snapshot.answer !== undefined) {
+    const answer = snapshot.answer;
+    lines.push(...(description.markdown ? ['', ...drawMarkdown(printable(answer), { width, styles })] : text(answer)));
+  }
   return lines.join('\n');
 }
 
-function describeStep(step: StepSnapshot, { children }: RunSnapshot, styles: Styles): string[] {
+function describeStep(step: StepSnapshot, description: RunDescription): string[] {
+  const { styles, width, snapshot, outputs } = description;
   const took = step.duration_ms === undefined ? 'open' : duration(step.duration_ms);
   const failed = step.status === 'error' ? ` ${styles.red('error')}` : '';
-  const text = step.tools.length > 0 && step.text ? [`    ${styles.dim(line(printable(step.text)))}`] : [];
-  const title = step.title === `Step ${step.step_number}` ? '' : `  ${step.title}`;
+  const said = step.tools.length > 0 ? (step.text ?? '').trim() : '';
+  const title = step.title === `Step ${step.step_number}` ? '' : `  ${printable(step.title)}`;
   const head = `${styles.dim('step')} ${step.step_number}${title}  ${styles.dim(took)}${failed}`;
   const tools = step.tools.flatMap((tool) => [
-    `    ${describeTool(tool, styles)}`,
-    ...children
+    ...describeTool(tool, styles, width),
+    ...snapshot.children
       .filter((child) => child.tool_call_id === tool.tool_call_id)
       .map((child) => `      ${styles.dim('run')} ${child.run_id}  ${styles.dim(child.agent_id)}`),
+    ...describeOutput(outputs?.get(tool.tool_call_id), description),
   ]);
-  return [head, ...text, ...tools];
+  return [head, ...(said === '' ? [] : hang('    ', printable(said), width, styles.dim)), ...tools];
 }
 
-function describeTool(tool: ToolSnapshot, styles: Styles): string {
+function describeTool(tool: ToolSnapshot, styles: Styles, width: number): string[] {
   const facts = [
     ...(tool.duration_ms === undefined ? [tool.state] : [duration(tool.duration_ms)]),
     ...((tool.attempts ?? 1) > 1 ? [`${tool.attempts} attempts`] : []),
   ].join(', ');
-  const failure = tool.failure_kind === undefined ? '' : ` ${styles.red(tool.failure_kind)}`;
-  const call = line(printable(`${tool.name} ${tool.arguments}`), 80);
-  return `${mark(tool.state, styles)} ${call}${failure}  ${styles.dim(facts)}`;
+  const failure = tool.failure_kind === undefined ? '' : ` ${tool.failure_kind}`;
+  const name = printable(tool.name);
+  // Its arguments are cut to what the line has room for; the call alone has them all.
+  const room = Math.min(80, width - 6 - textWidth(failure) - 2 - textWidth(facts) - textWidth(name) - 1);
+  const call = room < 8 ? name : `${name} ${line(printable(tool.arguments), room)}`;
+  return [`    ${mark(tool.state, styles)} ${call}${styles.red(failure)}  ${styles.dim(facts)}`];
+}
+
+function describeOutput(call: CallOutput | undefined, { styles, width, snapshot, flags }: RunDescription): string[] {
+  if (call?.result === undefined) return [];
+  const lines = hang('      ', printable(contentText(call.result.content)).trimEnd(), width, styles.dim);
+  const isWhole = lines.length <= OUTPUT_LINES && call.result.output_ref === undefined;
+  if (isWhole) return lines;
+  const command = `${commandName()} inspect ${quoted(snapshot.run.run_id)} --tool ${call.tool_call_id}${flags}`;
+  return [...lines.slice(0, OUTPUT_LINES), ...hang('      … all of it: ', command, width)];
 }
 
 function mark(state: string, { green, red, yellow }: Styles): string {

@@ -2,10 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { AroundTool } from '../activities/call-tool.js';
+import type { ReportThrown } from '../activities/thrown.js';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';
+import type { LiveChannel } from '../live/channel.js';
 import type { Registry } from '../kit/registry.js';
+import type { StorageSettings } from '../store/open-storage.js';
 import { startWorker } from '../worker/create-worker.js';
-import type { RunningWorker } from '../worker/create-worker.js';
+import type { Milestone } from '../worker/milestones.js';
+import type { RunningWorker, WorkerArchive } from '../worker/create-worker.js';
 import { startEmbeddedServer } from '../worker/embedded-server.js';
 import type { EmbeddedServer } from '../worker/embedded-server.js';
 import type { PortRequest } from '../worker/server/ports.js';
@@ -22,7 +27,17 @@ export interface EmbeddedOptions {
   otherPorts?: readonly PortRequest[];
   /** Without it the server forgets all when it stops. */
   dataDir?: string;
+  storage: StorageSettings;
+  /** Of the gateway, for the UI. */
+  codecEndpoint?: string | undefined;
   report: (line: string) => void;
+  /** Where others than this process are to hear as well. */
+  channel?: LiveChannel;
+  onThrown: ReportThrown;
+  onMilestone?: (milestone: Milestone) => void;
+  aroundTool: AroundTool;
+  /** Where runs go that have ended. */
+  archive?: WorkerArchive;
 }
 
 export interface Embedded {
@@ -43,6 +58,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     uiPort,
     namespace,
     searchAttributes,
+    codecEndpoint: options.codecEndpoint,
     report,
     otherPorts: options.otherPorts ?? [],
     ...(options.dataDir === undefined ? {} : { dataDir }),
@@ -53,16 +69,22 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       : error;
   });
   const connection = { address: server.address };
-  const { taskQueue } = options;
+  const { taskQueue, channel, onMilestone, archive } = options;
   let worker: RunningWorker;
   try {
     worker = await startWorker({
       connection,
       namespace,
       dataDir,
+      storage: options.storage,
       registry,
       report,
+      onThrown: options.onThrown,
+      aroundTool: options.aroundTool,
+      ...(onMilestone === undefined ? {} : { onMilestone }),
+      ...(archive === undefined ? {} : { archive }),
       ...(taskQueue === undefined ? {} : { taskQueue }),
+      ...(channel === undefined ? {} : { channel }),
     });
   } catch (error) {
     await server.stop();

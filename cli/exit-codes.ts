@@ -18,7 +18,7 @@ Exit codes:
   2    wrong usage, configuration or request
   3    the run was canceled
   4    the run ended in the engine without an end in its log (terminated, timed out)
-  5    the Temporal server or its workers cannot be reached
+  5    the Temporal server, its workers, the database or the bucket cannot be reached
   130  interrupted: a second Ctrl-C, or one before there was a run`;
 
 const BY_CODE: Partial<Record<ErrorCode, number>> = {
@@ -34,6 +34,11 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
   forbidden: EXIT.usage,
   run_exists: EXIT.usage,
   server_unreachable: EXIT.unreachable,
+  database_unusable: EXIT.usage,
+  database_unreachable: EXIT.unreachable,
+  storage_unusable: EXIT.usage,
+  storage_unreachable: EXIT.unreachable,
+  encryption_keys_unreachable: EXIT.unreachable,
 };
 
 export function exitCodeOf(code: ErrorCode): number {

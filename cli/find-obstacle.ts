@@ -2,24 +2,38 @@
 import type { Client } from '@temporalio/client';
 import { workerPolls } from '../client/worker-polls.js';
 import { TASK_QUEUE } from '../contract/names.js';
-import { messageOf } from './command-error.js';
+import { whyNot } from './why-not.js';
+
+export interface Obstacle {
+  at: 'server' | 'worker';
+  /** In a sentence, without its full stop. */
+  text: string;
+}
 
 const DEADLINE_MS = 3_000;
 /** A task that failed once or twice may have met a worker that was going down. */
 const HOPELESS_ATTEMPTS = 3;
 
-/** In a sentence; undefined where nothing is wrong. */
-export async function findObstacle(client: Client, runId: string, taskQueue = TASK_QUEUE): Promise<string | undefined> {
+/** Undefined where nothing is wrong. */
+export async function findObstacle(
+  client: Client,
+  runId: string | undefined,
+  taskQueue = TASK_QUEUE,
+): Promise<Obstacle | undefined> {
   const { namespace } = client.options;
   try {
     if (!(await workerPolls(client, taskQueue))) {
-      return `no worker polls the task queue "${taskQueue}" in the namespace "${namespace}": the run waits until one starts`;
+      const where = `the task queue "${taskQueue}" in the namespace "${namespace}"`;
+      return { at: 'worker', text: `no worker polls ${where}: the run waits until one starts` };
     }
+    if (runId === undefined) return undefined;
     const { raw } = await soon(client, () => client.workflow.getHandle(runId).describe());
     if ((raw.pendingWorkflowTask?.attempt ?? 0) < HOPELESS_ATTEMPTS) return undefined;
-    return `the worker fails at this run again and again: its log says why. Command and worker must share one --data-dir`;
+    const text =
+      'the worker fails at this run again and again: its log says why. Command and worker must share one --data-dir';
+    return { at: 'worker', text };
   } catch (error) {
-    return `the server does not answer (${messageOf(error)}): still trying`;
+    return { at: 'server', text: `the Temporal server does not answer: ${whyNot(error)}` };
   }
 }
 

@@ -11,6 +11,14 @@ export function duration(milliseconds: number): string {
   return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
 }
 
+/** As the clock here shows it. */
+export function localTime(iso: string): string {
+  const time = new Date(iso);
+  const two = (number: number) => String(number).padStart(2, '0');
+  const date = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
+  return `${date} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')}`;
+}
+
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;
 }
@@ -19,6 +27,11 @@ export function usage({ model_calls, tool_calls, input_tokens, output_tokens, co
   const tokens = `${count(input_tokens + output_tokens, 'token')} (${input_tokens} in, ${output_tokens} out)`;
   const cost = cost_usd === undefined ? [] : [`$${cost_usd.toFixed(4)}`];
   return [count(model_calls, 'model call'), count(tool_calls, 'tool call'), tokens, ...cost].join(', ');
+}
+
+/** Of a debug message: its frames are for `inspect --json`, and the worker has told them. */
+export function withoutStack(text: string): string {
+  return text.replaceAll(/\n\s+at [^\n]*/g, '');
 }
 
 /** One line of it: whitespace collapsed, cut at `length` characters. */

@@ -1,7 +1,7 @@
 /** Which gateway, where the command goes through one and not to a Temporal server. Flags win over the environment. */
 import type { Command } from 'commander';
 import { createHttpClient } from '../client/http/index.js';
-import type { HttpClient } from '../client/http/index.js';
+import type { HttpClient, HttpClientOptions } from '../client/http/index.js';
 import { CommandError } from './command-error.js';
 import type { FoundBy } from './repeat-flags.js';
 
@@ -13,7 +13,11 @@ export function withGatewayFlags(command: Command): Command {
 }
 
 /** Undefined where a Temporal server is meant. */
-export function gatewayClient(flags: FoundBy, env: NodeJS.ProcessEnv): HttpClient | undefined {
+export function gatewayClient(
+  flags: FoundBy,
+  env: NodeJS.ProcessEnv,
+  reconnect: Pick<HttpClientOptions, 'giveUpAfterMs' | 'onConnection'> = {},
+): HttpClient | undefined {
   const { url: given, address } = flags;
   if (given !== undefined && address !== undefined) {
     throw new CommandError('--url names a gateway and --address a Temporal server: give one or the other.');
@@ -26,5 +30,5 @@ export function gatewayClient(flags: FoundBy, env: NodeJS.ProcessEnv): HttpClien
     throw new CommandError(`${from} is "${url}", and a gateway has an address such as http://127.0.0.1:2700.`);
   }
   const token = env['PERDURE_TOKEN'];
-  return createHttpClient({ url, ...(token === undefined || token === '' ? {} : { token }) });
+  return createHttpClient({ url, ...reconnect, ...(token === undefined || token === '' ? {} : { token }) });
 }

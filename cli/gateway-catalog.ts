@@ -2,7 +2,7 @@
 import type { Catalog } from '../gateway/shapes/catalog.js';
 import type { Registry } from '../kit/registry.js';
 
-export function catalogOf({ agents, models }: Registry): Catalog {
+export function catalogOf({ agents, models, profiles }: Registry): Catalog {
   const [first] = models.keys();
   const chosen = [...models].find(([, profile]) => profile.default === true)?.[0] ?? first;
   return {
@@ -12,6 +12,8 @@ export function catalogOf({ agents, models }: Registry): Catalog {
       model_profile: profile,
       tools: tools.map(({ tool_id, description }) => ({ tool_id, description })),
     })),
+    policies: new Map([...agents].map(([agent_id, { policy }]) => [agent_id, policy])),
+    profiles,
     model_profiles: [...models].map(([id, { label = id, description = '' }]) => ({
       id,
       label,

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import type { StreamEvent } from '../client/index.js';
 import { askPerson } from './ask-person.js';
 import { describePause } from './describe-pause.js';
-import type { LineReader } from './line-reader.js';
+import type { LineReader } from './keyboard/line-reader.js';
 import type { Pause } from './open-pauses.js';
 import type { RunView } from './view/run-view.js';
 import { watchPauses } from './watch-pauses.js';

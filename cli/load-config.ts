@@ -1,23 +1,17 @@
 /** From a configuration file to the sealed registry. All mistakes are reported at once, with file and field. */
 import { extname, relative } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { PerdureError } from '../contract/errors.js';
-import type { Config, RuntimeOptions } from '../kit/define-config.js';
+import type { Config } from '../kit/define-config.js';
 import { createRegistry } from '../kit/registry.js';
 import type { Registry } from '../kit/registry.js';
 import { CommandError, messageOf } from './command-error.js';
 import type { ConfigFile } from './config-file.js';
 import { EXIT } from './exit-codes.js';
+import { framesOf } from './stack-frames.js';
 
-const ownFolder = fileURLToPath(new URL('.', import.meta.url));
-
-/** `live` is the channel where the configuration names none. */
-export async function loadRegistry(file: ConfigFile, live: NonNullable<RuntimeOptions['live']>): Promise<Registry> {
-  const { options } = await loadConfig(file.path);
-  return createRegistry(
-    { kind: 'config', options: { ...options, runtime: { live, ...options.runtime } } },
-    shown(file.path),
-  );
+export async function loadRegistry(file: ConfigFile): Promise<Registry> {
+  return createRegistry(await loadConfig(file.path), shown(file.path));
 }
 
 async function loadConfig(path: string): Promise<Config> {
@@ -67,10 +61,8 @@ function withPlace(error: unknown): string {
     .replace(/\nRequire stack:[^]*$/, '')
     .trim();
   const stack = error instanceof Error ? (error.stack ?? '') : '';
-  const places = stack.matchAll(/^ +at (?:.*\()?(?:file:\/\/)?(\/[^\s()?]+?)(?:\?[^\s():]*)?(:\d+:\d+)\)?$/gm);
-  const isOurs = (path: string) => path.includes('/node_modules/') || path.startsWith(ownFolder);
-  for (const [, path = '', position = ''] of places) if (!isOurs(path)) return `${message} (at ${path}${position})`;
-  return message;
+  const own = framesOf(stack).find((frame) => frame.isOwn);
+  return own === undefined ? message : `${message} (at ${own.place})`;
 }
 
 function shown(path: string): string {

@@ -1,24 +1,27 @@
 /** Where `perdure run` and `perdure chat` run: through a gateway, on a server that is there, or on one of its own for the time of the command. */
 import type { Client } from '@temporalio/client';
-import type { Threads } from '../client/index.js';
+import type { AroundTool } from '../activities/call-tool.js';
 import { PerdureError } from '../contract/errors.js';
-import { builtInNotice, dataDirFor, findConfig } from './config-file.js';
-import { connect, somethingListens } from './connect.js';
+import { builtInNotice } from './config-file.js';
+import { findApplication } from './application.js';
+import { chatThreads } from './chat/chat-threads.js';
+import type { ChatThreads } from './chat/chat-threads.js';
+import { describeThrown } from './describe-thrown.js';
 import { startEmbedded } from './embedded.js';
+import { findServer } from './find-server.js';
 import { gatewayClient } from './gateway-address.js';
-import { loadRegistry } from './load-config.js';
 import type { Notices } from './notices.js';
-import { CommandError, messageOf } from './command-error.js';
 import type { FoundBy } from './repeat-flags.js';
 import type { RunsClient } from './run-commands.js';
 import { gatewayFiles, storedFiles } from './run-files.js';
 import type { RunFiles } from './run-files.js';
 import type { ServerSettings } from './server-settings.js';
+import { withKeysOf } from './server-storage.js';
+import { withServerOf } from './up-here.js';
 
 export interface RunSession {
   client: RunsClient['client'];
-  /** Undefined where a gateway stands between. */
-  threads: Threads | undefined;
+  threads: ChatThreads;
   /** Undefined where a gateway stands between. */
   temporal: Client | undefined;
   embedded: boolean;
@@ -30,25 +33,41 @@ export interface RunSession {
 }
 
 export async function openSession(
-  settings: ServerSettings,
+  given: ServerSettings,
   flags: FoundBy,
   /** Undefined where what is there already says it. */
   agentId: string | undefined,
-  notices: Pick<Notices, 'lasting' | 'passing'>,
+  notices: Pick<Notices, 'lasting' | 'passing' | 'loud'>,
+  aroundTool: AroundTool,
 ): Promise<RunSession> {
-  const gateway = gatewayClient(flags, process.env);
+  const gateway = gatewayClient(flags, process.env, {
+    // Like a server that is gone, it is waited for: whoever has had enough leaves.
+    giveUpAfterMs: Number.POSITIVE_INFINITY,
+    onConnection: (state, why) =>
+      notices.lasting(state === 'back' ? 'the gateway answers again' : `${why} Still trying.`),
+  });
   if (gateway !== undefined) {
     const close = () => gateway.close();
-    const none = { threads: undefined, temporal: undefined };
-    const files = gatewayFiles(gateway);
-    return { client: gateway, ...none, embedded: false, address: '', files, broken: new Promise(() => {}), close };
+    const { threads } = gateway;
+    const session = { client: gateway, threads, temporal: undefined, embedded: false, address: '' };
+    return { ...session, files: gatewayFiles(gateway), broken: new Promise(() => {}), close };
   }
-  const existing = await findServer(settings, flags, notices);
-  if (existing !== undefined) return existing;
+  const application = findApplication(flags);
+  const settings = withServerOf(application.dataDir, given);
+  const existing = await findServer(settings, application, agentId, notices.lasting);
+  if (existing !== undefined) {
+    const { client, artefacts } = existing;
+    const place = {
+      threads: chatThreads(client.threads),
+      address: settings.connection.address,
+      files: storedFiles(artefacts),
+    };
+    return { ...existing, ...place, embedded: false, broken: new Promise(() => {}) };
+  }
 
-  const config = findConfig(process.cwd(), flags.config);
+  const { config } = application;
   if (config.builtIn) notices.lasting(builtInNotice(process.cwd()));
-  const registry = await loadRegistry(config, 'memory');
+  const registry = await application.registry();
   if (agentId !== undefined && !registry.agents.has(agentId)) {
     const known = [...registry.agents.keys()].join(', ');
     const where = config.builtIn ? 'the built-in demo' : config.path;
@@ -60,40 +79,24 @@ export async function openSession(
     port: 0,
     uiPort: 0,
     report: notices.passing,
+    storage: withKeysOf(registry, settings).storage,
+    aroundTool,
+    onThrown: (thrown) => notices.loud(describeThrown(thrown)),
     ...(settings.taskQueue === undefined ? {} : { taskQueue: settings.taskQueue }),
-    ...(flags.dataDir === undefined ? {} : { dataDir: dataDirFor(process.cwd(), config, flags.dataDir) }),
+    ...(flags.dataDir === undefined ? {} : { dataDir: application.dataDir }),
   });
   notices.lasting(`started a Temporal server for this command, UI at ${server.uiAddress}`);
   const { address } = server;
   const files = storedFiles(worker.artefacts);
   const { client, temporal } = worker;
-  return { client, threads: client.threads, temporal, embedded: true, address, files, broken, close: stop };
-}
-
-/** Undefined where nobody named a server and the usual place has none. */
-async function findServer(
-  settings: ServerSettings,
-  flags: FoundBy,
-  notices: Pick<Notices, 'lasting' | 'passing'>,
-): Promise<RunSession | undefined> {
-  const { given, connection } = settings;
-  if (given === undefined && !(await somethingListens(connection.address))) return undefined;
-  const cwd = process.cwd();
-  try {
-    const connected = await connect(settings, dataDirFor(cwd, findConfig(cwd, flags.config), flags.dataDir));
-    const files = storedFiles(connected.artefacts);
-    const { threads } = connected.client;
-    return {
-      ...connected,
-      threads,
-      embedded: false,
-      address: connection.address,
-      files,
-      broken: new Promise(() => {}),
-    };
-  } catch (error) {
-    if (given !== undefined || error instanceof CommandError) throw error;
-    notices.lasting(`what listens on ${connection.address} is no Temporal server (${messageOf(error)})`);
-    return undefined;
-  }
+  return {
+    client,
+    threads: chatThreads(client.threads),
+    temporal,
+    embedded: true,
+    address,
+    files,
+    broken,
+    close: stop,
+  };
 }

@@ -1,13 +1,14 @@
 /** `perdure run`: starts a run, shows it as it happens, and ends as it ended. */
 import { text } from 'node:stream/consumers';
 import { installRuntimeLog } from '../worker/runtime-log.js';
+import { catchPrints } from './catch-prints.js';
 import { CommandError } from './command-error.js';
 import { commandName } from './command-name.js';
 import { EXIT } from './exit-codes.js';
 import { followRun } from './follow-run.js';
 import { listenForInterrupts } from './interrupts.js';
-import { readKeyboard } from './line-reader.js';
-import { createNotices } from './notices.js';
+import { readKeyboard } from './keyboard/line-reader.js';
+import { createNews } from './news.js';
 import { readClientTools } from './read-client-tools.js';
 import { repeatFlags } from './repeat-flags.js';
 import type { FoundBy } from './repeat-flags.js';
@@ -19,6 +20,7 @@ import { createJsonView } from './view/json-view.js';
 import { createPlainView } from './view/plain-view.js';
 import type { RunView } from './view/run-view.js';
 import { createTerminalView } from './view/terminal-view.js';
+import { stderr, stdout } from './own-output.js';
 
 export interface RunFlags extends FoundBy {
   json?: boolean;
@@ -27,6 +29,7 @@ export interface RunFlags extends FoundBy {
   clientTools?: string;
   maxSteps?: number;
   saveFiles?: string;
+  markdown?: boolean;
   debug?: boolean;
 }
 
@@ -35,21 +38,19 @@ export async function run(agentId: string, prompt: string, flags: RunFlags): Pro
   const interrupts = listenForInterrupts();
   const leave = () => process.exit(EXIT.interrupted);
   interrupts.handle(leave, leave);
-  const notices = createNotices();
-  let say = notices.lasting;
-  let report = notices.passing;
-  installRuntimeLog((line) => say(line), flags.debug ? 'INFO' : 'ERROR');
+  const news = createNews();
+  const prints = catchPrints(news.print);
+  installRuntimeLog(news.lasting, { level: flags.debug ? 'INFO' : 'ERROR' });
   const settings = serverSettings(flags, process.env);
   const options = requestOptions(flags);
   const input = prompt === '-' ? await readInput() : prompt;
 
-  const news = { lasting: notices.lasting, passing: (line: string) => report(line) };
-  const session = await openSession(settings, flags, agentId, news).finally(notices.clear);
+  const session = await openSession(settings, flags, agentId, news, prints.around).finally(news.clear);
   try {
     const { run_id: runId } = await session.client.runs.start({ agent_id: agentId, input, ...options });
-    const view = createView(flags.json ?? false);
-    say = report = (line) => view.note(line);
-    const interactive = !flags.json && prompt !== '-' && isLive(process.stdout) && process.stdin.isTTY;
+    const view = createView(flags);
+    news.on(view);
+    const interactive = !flags.json && prompt !== '-' && isLive(stdout) && process.stdin.isTTY;
     const found = repeatFlags(session.embedded ? { ...flags, address: session.address } : flags);
     const reader = interactive ? readKeyboard() : undefined;
     const { exitCode, detached } = await followRun({
@@ -63,10 +64,10 @@ export async function run(agentId: string, prompt: string, flags: RunFlags): Pro
       flags: found,
     });
     if (!detached) return exitCode;
-    process.stderr.write(`${afterDetaching(session, runId, flags)}\n`);
+    stderr.write(`${afterDetaching(session, runId, flags)}\n`);
     process.exit(exitCode);
   } finally {
-    say = report = notices.lasting;
+    news.on(undefined);
     // The answer is there: nobody should have to wait for the rest.
     interrupts.handle(leave, leave);
     await session.close();
@@ -82,9 +83,9 @@ function requestOptions({ runId, modelProfile, clientTools, maxSteps }: RunFlags
   };
 }
 
-function createView(json: boolean): RunView {
-  if (json) return createJsonView(process.stdout, process.stderr);
-  return isLive(process.stdout) ? createTerminalView(process.stdout) : createPlainView(process.stdout, process.stderr);
+function createView({ json = false, markdown = true }: RunFlags): RunView {
+  if (json) return createJsonView(stdout, stderr);
+  return isLive(stdout) ? createTerminalView(stdout, { markdown }) : createPlainView(stdout, stderr);
 }
 
 async function readInput(): Promise<string> {

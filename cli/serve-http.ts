@@ -2,10 +2,11 @@
 import { sharedWorkerPolls } from '../client/worker-polls.js';
 import type { Auth } from '../gateway/auth/authenticate.js';
 import type { Logger } from '../gateway/log.js';
+import { createFileLinks } from '../gateway/file-links.js';
 import { serveGateway } from '../gateway/serve-gateway.js';
 import type { RunningGateway } from '../gateway/serve-gateway.js';
 import type { Registry } from '../kit/registry.js';
-import { openGatewayRecords } from '../store/gateway-records.js';
+import type { Records } from '../store/records.js';
 import type { ConnectedClient } from '../worker/create-worker.js';
 import { choosePorts } from '../worker/server/ports.js';
 import { CommandError, messageOf } from './command-error.js';
@@ -14,10 +15,9 @@ import { catalogOf } from './gateway-catalog.js';
 import type { GatewaySettings } from './gateway-settings.js';
 
 export interface HttpOptions {
-  connected: Pick<ConnectedClient, 'client' | 'temporal' | 'artefacts'>;
+  connected: Pick<ConnectedClient, 'client' | 'temporal' | 'artefacts' | 'storage'>;
   registry: Registry;
-  /** Where it keeps its own records. */
-  dataDir: string;
+  records: Records;
   settings: GatewaySettings & { auth: Auth };
   host: string;
   port: number;
@@ -26,14 +26,20 @@ export interface HttpOptions {
 }
 
 export async function serveHttp(options: HttpOptions): Promise<RunningGateway> {
-  const { connected, registry, dataDir, settings, host, port, taskQueue, log } = options;
-  const { client, temporal, artefacts } = connected;
+  const { connected, registry, records, host, port, taskQueue, log } = options;
+  const { fileUrls, ...settings } = options.settings;
+  const { client, temporal, artefacts, storage } = connected;
+  // Without auth it is on loopback, where its readers are as well.
+  const own = settings.auth.kind === 'off' ? { publicUrl: `http://${host}:${port}` } : {};
+  const secret = fileUrls.key ?? (await records.secrets.of('file_urls'));
   try {
     return await serveGateway({
+      files: createFileLinks({ ...own, ...fileUrls, secret }),
       runs: client.runs,
       threads: client.threads,
-      records: openGatewayRecords(dataDir),
+      records,
       artefacts,
+      payloads: storage.payloads,
       workerPolls: sharedWorkerPolls(temporal, taskQueue),
       catalog: catalogOf(registry),
       ...settings,

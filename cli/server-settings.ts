@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs';
 import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import type { Command } from 'commander';
+import type { StorageSettings } from '../store/open-storage.js';
+import { storageFromEnv } from '../store/storage-settings.js';
 import type { ServerOptions } from '../worker/create-worker.js';
 import { CommandError, messageOf } from './command-error.js';
 
@@ -11,12 +13,15 @@ export interface ServerFlags {
   address?: string;
   namespace?: string;
   taskQueue?: string;
+  redisUrl?: string;
 }
 
 export interface ServerSettings {
   connection: ServerOptions['connection'] & { address: string };
   namespace: string;
   taskQueue?: string;
+  redisUrl?: string;
+  storage: StorageSettings;
   /** Where the address comes from; undefined: nobody gave one, and it is the default. */
   given?: string;
 }
@@ -25,12 +30,15 @@ export function withServerFlags(command: Command): Command {
   return command
     .option('--address <host:port>', `Temporal server (env TEMPORAL_ADDRESS; else ${DEFAULT_ADDRESS})`)
     .option('--namespace <name>', 'Temporal namespace (env TEMPORAL_NAMESPACE; else default)')
-    .option('--task-queue <name>', 'task queue of the workers (else perdure)');
+    .option('--task-queue <name>', 'task queue of the workers (else perdure)')
+    .option('--redis-url <url>', 'Redis 7, for live text and quick cancels between processes (env PERDURE_REDIS_URL)');
 }
 
 export const SERVER_HELP = `
 The server can also be given by Temporal's environment configuration: TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE,
-TEMPORAL_API_KEY, TEMPORAL_TLS…, or a profile of temporal.toml (TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE).`;
+TEMPORAL_API_KEY, TEMPORAL_TLS…, or a profile of temporal.toml (TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE).
+Files and large payloads go to a bucket by PERDURE_S3_BUCKET (PERDURE_S3_ENDPOINT, PERDURE_S3_REGION, PERDURE_S3_PREFIX,
+PERDURE_S3_PATH_STYLE), and are encrypted with PERDURE_ENCRYPTION_KEYS, like id:base64,older:base64.`;
 
 export function serverSettings(flags: ServerFlags, env: NodeJS.ProcessEnv): ServerSettings {
   const profile = loadProfile(env);
@@ -40,6 +48,7 @@ export function serverSettings(flags: ServerFlags, env: NodeJS.ProcessEnv): Serv
   });
   const { address = DEFAULT_ADDRESS, tls, apiKey, metadata } = connectionOptions;
   const given = givenBy(flags, env, profile.address);
+  const redisUrl = flags.redisUrl ?? env['PERDURE_REDIS_URL'];
   return {
     connection: {
       address,
@@ -48,7 +57,9 @@ export function serverSettings(flags: ServerFlags, env: NodeJS.ProcessEnv): Serv
       ...(metadata === undefined ? {} : { metadata }),
     },
     namespace: flags.namespace ?? namespace ?? 'default',
+    storage: storageFromEnv(env),
     ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+    ...(redisUrl === undefined || redisUrl === '' ? {} : { redisUrl }),
     ...(given === undefined ? {} : { given }),
   };
 }

@@ -2,7 +2,7 @@
 import type { StreamEvent } from '../client/index.js';
 import { EXIT } from './exit-codes.js';
 import { handlePauses } from './handle-pauses.js';
-import type { LineReader } from './line-reader.js';
+import type { LineReader } from './keyboard/line-reader.js';
 import type { RunSession } from './run-session.js';
 import type { ServerSettings } from './server-settings.js';
 import { watchForSilence } from './watch-for-silence.js';

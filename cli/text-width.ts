@@ -1,34 +1,43 @@
 /** How many columns a text takes in a terminal, and how it is broken into lines of so many. */
-import { stripVTControlCharacters } from 'node:util';
+import { withoutControls } from './control-sequences.js';
 
 const ASCII = /^[\x20-\x7e]*$/;
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]/u;
 const WIDE =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}])/u;
 
+/** In UTF-16: a family of emoji has eleven. */
+const LONGEST_GRAPHEME = 16;
+
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 export function textWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  // Word by word: the segmenter's time grows faster than its text.
+  for (const [word] of text.matchAll(/ +|[^ ]{1,400}/gu)) {
+    if (ASCII.test(word)) width += word.length;
+    else for (const { segment } of graphemes.segment(word)) width += graphemeWidth(segment);
+  }
   return width;
 }
 
 /** What models and tools say is shown, never obeyed: no escape sequence of theirs reaches the terminal. */
 export function printable(text: string): string {
-  return (
-    stripVTControlCharacters(text)
-      .replaceAll('\r\n', '\n')
-      .replaceAll('\t', '    ')
-      // oxlint-disable-next-line no-control-regex -- control characters are what this removes
-      .replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, '')
-  );
+  return withoutControls(text).replaceAll('\t', '    ');
 }
 
 /** Breaks at spaces, long words anywhere; keeps line breaks and indentation. */
 export function wrap(text: string, width: number): string[] {
-  return text.split('\n').flatMap((paragraph) => wrapParagraph(paragraph, Math.max(1, width)));
+  return text
+    .split('\n')
+    .flatMap((line) => breaksOf(line, Math.max(1, width)).map(([from, to]) => line.slice(from, to)));
+}
+
+/** With something in front of the first line, which may have styles, and as much room in front of the others. */
+export function hang(lead: string, text: string, width: number, style = (line: string) => line): string[] {
+  const room = textWidth(withoutControls(lead));
+  return wrap(text, width - room).map((line, index) => `${index === 0 ? lead : ' '.repeat(room)}${style(line)}`);
 }
 
 /** Cut to so many columns, with an ellipsis where something is missing. */
@@ -38,38 +47,50 @@ export function fit(text: string, width: number): string {
   return `${head}…`;
 }
 
-function wrapParagraph(paragraph: string, width: number): string[] {
-  if (textWidth(paragraph) <= width) return [paragraph.trimEnd()];
-  const lines: string[] = [];
-  let line = '';
-  for (const piece of paragraph.match(/\s*\S+/g) ?? []) {
-    if (textWidth(line + piece) <= width) {
-      line += piece;
+/** Where one line of text is broken: from and to, in order; what is between two is the space that was there. */
+export function breaksOf(line: string, width: number): [from: number, to: number][] {
+  const end = line.trimEnd().length;
+  if (textWidth(line.slice(0, end)) <= width) return [[0, end]];
+  const breaks: [number, number][] = [];
+  let [from, to] = [0, 0];
+  for (const { 0: piece, index } of line.matchAll(/\s*\S+/g)) {
+    const stop = index + piece.length;
+    if (textWidth(line.slice(from, stop)) <= width) {
+      to = stop;
       continue;
     }
-    if (line !== '') lines.push(line);
-    const pieces = breakWord(line === '' && lines.length === 0 ? piece : piece.trimStart(), width);
-    lines.push(...pieces.slice(0, -1));
-    line = pieces.at(-1) ?? '';
+    if (to > from) breaks.push([from, to]);
+    // The first line keeps its indentation.
+    from = breaks.length === 0 ? index : stop - piece.trimStart().length;
+    for (const part of breakWord(line.slice(from, stop), width).slice(0, -1)) {
+      breaks.push([from, from + part.length]);
+      from += part.length;
+    }
+    to = stop;
   }
-  return line === '' ? lines : [...lines, line];
+  return to > from ? [...breaks, [from, to]] : breaks;
 }
 
-function breakWord(word: string, width: number): string[] {
+/** Into parts of so many columns, wherever that is. */
+export function breakWord(word: string, width: number): string[] {
   const parts: string[] = [];
-  let part = '';
-  let used = 0;
-  for (const { segment } of graphemes.segment(word)) {
-    const wide = graphemeWidth(segment);
-    if (used + wide > width && part !== '') {
-      parts.push(part);
-      part = '';
-      used = 0;
-    }
-    part += segment;
-    used += wide;
+  for (let at = 0; at < word.length; at += parts.at(-1)?.length ?? 1) {
+    // Of a word without end only the next part is looked at.
+    parts.push(headOf(word.slice(at, at + width * LONGEST_GRAPHEME), width));
   }
-  return part === '' ? parts : [...parts, part];
+  return parts;
+}
+
+/** As much as fits, and at least one character. */
+function headOf(text: string, width: number): string {
+  if (ASCII.test(text)) return text.slice(0, Math.max(1, width));
+  let [end, used] = [0, 0];
+  for (const { segment } of graphemes.segment(text)) {
+    used += graphemeWidth(segment);
+    if (used > width && end > 0) break;
+    end += segment.length;
+  }
+  return text.slice(0, end);
 }
 
 function graphemeWidth(grapheme: string): number {

@@ -27,9 +27,10 @@ export function watchForSilence({ client, runId, taskQueue, say }: SilenceOption
     looking = true;
     const obstacle = await findObstacle(client, runId, taskQueue);
     looking = false;
-    if (stopped || obstacle === said) return;
-    said = obstacle;
-    say(obstacle ?? 'the obstacle is gone: the run can go on');
+    if (stopped || obstacle?.text === said) return;
+    said = obstacle?.text;
+    if (obstacle === undefined) say('the obstacle is gone: the run can go on');
+    else say(obstacle.at === 'server' ? `${obstacle.text}; still trying` : obstacle.text);
   };
   void look();
   const timer = setInterval(() => {

@@ -6,14 +6,14 @@ import { findObstacle } from './find-obstacle.js';
 export async function withObstacle(
   error: unknown,
   { temporal }: Pick<ConnectedClient, 'temporal'>,
-  runId: string,
+  runId: string | undefined,
   taskQueue?: string,
   what = "the run's log is read by asking a worker",
 ): Promise<unknown> {
   if (!isPerdureError(error) || error.code !== 'server_unreachable') return error;
   const obstacle = await findObstacle(temporal, runId, taskQueue);
   if (obstacle === undefined) return error;
-  return new PerdureError('server_unreachable', `${what}, and ${obstacle}`, {
+  return new PerdureError('server_unreachable', `${what}, and ${obstacle.text}`, {
     cause: error,
   });
 }

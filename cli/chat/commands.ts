@@ -1,6 +1,6 @@
 /** What can be typed in a chat besides messages. */
-import type { Threads } from '../../client/index.js';
 import { CommandError } from '../command-error.js';
+import type { ChatThreads } from './chat-threads.js';
 import type { Conversation } from './conversation.js';
 import type { Desk } from './desk.js';
 import { tellMessages } from './tell-messages.js';
@@ -13,10 +13,11 @@ const HELP = [
   '/quit         leave; the thread stays, and so does a turn that is going on. So do Ctrl-D and two Ctrl-C',
   '//…           a message that begins with a slash',
   'While a turn goes on you can type: a message waits until it is over.',
+  'Pasted lines are one message; Alt-Enter begins a new line. Arrows bring back what was entered before.',
 ];
 
 export interface CommandContext {
-  threads: Threads;
+  threads: ChatThreads;
   conversation: Conversation;
   desk: Desk;
   quit(): void;
@@ -24,9 +25,9 @@ export interface CommandContext {
   comeBack(threadId: string): string;
 }
 
-/** A line that is no message. */
-export function isCommand(line: string): boolean {
-  return line.startsWith('/') && !line.startsWith('//');
+/** What is no message. Several lines are one, whatever they begin with. */
+export function isCommand(text: string): boolean {
+  return text.startsWith('/') && !text.startsWith('//') && !text.includes('\n');
 }
 
 /** The message of a line that is no command. */
@@ -44,12 +45,12 @@ export async function runCommand(line: string, context: CommandContext): Promise
     case 'help':
       return desk.print(['', ...HELP]);
     case 'history': {
-      const lines = tellMessages(await conversation.messages(), desk.styles, true);
+      const lines = tellMessages(await conversation.messages(), desk, true);
       return lines.length === 0 ? desk.note('nothing was said yet') : desk.print(lines);
     }
     case 'title':
       if (argument !== '') await threads.rename(threadId, argument);
-      return desk.note(`title: ${(await threads.header(threadId)).title ?? 'none yet'}`);
+      return desk.note(`title: ${(await threads.state(threadId)).title ?? 'none yet'}`);
     case 'cancel':
       if (!conversation.isBusy()) return desk.note('there is no turn to cancel');
       await threads.cancel(threadId);

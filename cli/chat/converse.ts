@@ -1,19 +1,23 @@
 /** A chat from its first line to its last: what is typed goes to the thread, Ctrl-C to its turn. */
-import type { Threads } from '../../client/index.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isPerdureError } from '../../contract/errors.js';
+import type { ErrorCode } from '../../contract/errors.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
 import { CommandError, messageOf } from '../command-error.js';
 import { EXIT } from '../exit-codes.js';
+import { line as gist } from '../format.js';
 import type { Interrupts } from '../interrupts.js';
 import type { ShowOptions } from '../show-run.js';
 import type { RunView } from '../view/run-view.js';
+import type { ChatThreads } from './chat-threads.js';
 import { isCommand, messageOfLine, runCommand } from './commands.js';
 import { createConversation } from './conversation.js';
 import type { Desk } from './desk.js';
+import { createOutbox } from './outbox.js';
 import { tellQuestion } from './tell-messages.js';
 
 export interface ConverseOptions extends Pick<ShowOptions, 'session' | 'settings' | 'flags'> {
-  threads: Threads;
+  threads: ChatThreads;
   threadId: string;
   desk: Desk;
   interrupts: Interrupts;
@@ -22,7 +26,14 @@ export interface ConverseOptions extends Pick<ShowOptions, 'session' | 'settings
   comeBack(threadId: string): string;
   /** Why something failed, as far as it can be seen from outside. */
   explain(error: unknown, threadId: string): Promise<unknown>;
+  /** At the end: what was typed and reached nobody. */
+  left(unsent: readonly string[]): void;
 }
+
+/** Nobody is there now who could take a message, and may be in a moment. */
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['server_unreachable', 'not_ready', 'rate_limited']);
+/** For a message that was entered just before leaving. */
+const LAST_WORDS_MS = 3_000;
 
 export interface Conversed {
   /** Where lines were piped in: of the first turn that did not succeed. */
@@ -31,6 +42,8 @@ export interface Conversed {
   threadId: string;
   /** In the middle of a turn. */
   isCut: boolean;
+  /** There was a turn. */
+  isUsed: boolean;
 }
 
 export async function converse(options: ConverseOptions): Promise<Conversed> {
@@ -40,14 +53,17 @@ export async function converse(options: ConverseOptions): Promise<Conversed> {
   let exitCode: number = EXIT.success;
   let failure: { error: unknown } | undefined;
   let isCut = false;
+  let isUsed = false;
 
   const conversation = createConversation({
     ...options,
-    turnBegan: (view) =>
+    turnBegan(view) {
+      isUsed = true;
       interrupts.handle(
         () => cancel(view),
         () => leave(EXIT.interrupted),
-      ),
+      );
+    },
     turnEnded(code) {
       if (!isTyped && exitCode === EXIT.success) exitCode = code;
       waitForInterrupts();
@@ -79,14 +95,36 @@ export async function converse(options: ConverseOptions): Promise<Conversed> {
     leave();
   }
 
-  async function take(line: string): Promise<void> {
-    if (isCommand(line)) return runCommand(line, { threads, conversation, desk, comeBack, quit: () => leave() });
+  const outbox = createOutbox({
+    send: say,
+    isPassing: (error) => isTyped && isPerdureError(error) && PASSING.has(error.code),
+    async kept(error) {
+      const why = messageOf(await explain(error, conversation.threadId()));
+      desk.note(`${why} Your message is kept, and is sent when that has passed.`);
+    },
+    refused,
+    signal: leaving.signal,
+  });
+
+  async function say(line: string, isFirst: boolean): Promise<void> {
     const text = messageOfLine(line);
     const isShown = isTyped && !conversation.isBusy();
-    if (isShown) desk.print(['', ...tellQuestion(text, desk.styles)]);
+    if (isShown && isFirst) desk.print(['', ...tellQuestion(text, desk.styles)]);
     const runId = await conversation.say(text, isShown);
-    if (runId === undefined) desk.note(`it waits for the turn to end: ${text}`);
+    if (runId === undefined) desk.note(`it waits for the turn to end: ${gist(text)}`);
     else if (!isTyped) await conversation.ended(runId);
+  }
+
+  async function obey(line: string): Promise<void> {
+    // What was said before it comes first, where somebody takes it.
+    await outbox.idle();
+    const isPending = outbox.waiting().length > 0;
+    try {
+      if (isPending && line.startsWith('/fork')) throw new CommandError('A message waits to be sent: /fork after it.');
+      await runCommand(line, { threads, conversation, desk, comeBack, quit: () => leave() });
+    } catch (error) {
+      await refused(error, line);
+    }
   }
 
   /** At a terminal the person can do something about it; where lines are piped in, the chat is over. */
@@ -94,10 +132,10 @@ export async function converse(options: ConverseOptions): Promise<Conversed> {
     const why = await explain(error, conversation.threadId());
     const isBusy = isPerdureError(why) && why.code === 'thread_busy';
     if (!isTyped) return fail(isBusy ? new CommandError(busy(conversation.threadId()), EXIT.failed, why) : why);
-    if (!isCommand(line)) desk.restore(line);
-    desk.note(
-      isBusy ? 'somebody else was quicker: your message was not sent, and is in the line again' : messageOf(why),
-    );
+    const reason = isBusy ? 'somebody else was quicker' : messageOf(why);
+    if (isCommand(line)) return desk.note(messageOf(why));
+    const where = desk.restore(line) ? 'it is in the line again' : 'the arrow up brings it back';
+    desk.note(`${reason}. Your message was not sent: ${where}`.replace('..', '.'));
   }
 
   function busy(threadId: string): string {
@@ -110,18 +148,25 @@ export async function converse(options: ConverseOptions): Promise<Conversed> {
   waitForInterrupts();
   try {
     await conversation.enter(options.threadId);
-    let work = Promise.resolve();
+    let obeyed = Promise.resolve();
     for (;;) {
       const line = (await desk.next(leaving.signal))?.trim();
       if (line === undefined) break;
       if (line === '') continue;
-      work = work.then(() => take(line)).catch((error: unknown) => refused(error, line));
-      if (!isTyped) await work;
+      if (line === '/quit') leave();
+      else if (isCommand(line)) obeyed = obeyed.then(() => obey(line));
+      else {
+        if (outbox.isBlocked()) desk.note(`it waits to be sent: ${gist(line)}`);
+        outbox.put(line);
+      }
+      if (!isTyped) await Promise.all([outbox.idle(), obeyed]);
     }
+    if (!leaving.signal.aborted) await Promise.race([outbox.idle(), sleep(LAST_WORDS_MS, undefined, { ref: false })]);
     leave();
   } finally {
-    desk.close();
+    const draft = desk.close();
+    options.left([...(isTyped ? outbox.waiting() : []), ...(draft.trim() === '' ? [] : [draft])]);
   }
   if (failure !== undefined) throw failure.error;
-  return { exitCode, threadId: conversation.threadId(), isCut };
+  return { exitCode, threadId: conversation.threadId(), isCut, isUsed };
 }

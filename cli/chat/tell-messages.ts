@@ -4,17 +4,30 @@ import { duration, line } from '../format.js';
 import type { Styles } from '../terminal.js';
 import { printable } from '../text-width.js';
 
+/** Results of tools are nobody's words. */
+const SPEAKERS = { user: 'user', assistant: 'assistant', roboto: 'tools' } as const satisfies Record<
+  AgentMessage['role'],
+  string
+>;
+
 type ToolResult = Extract<AgentContent, { content_type: 'tool_result' }>;
 
-export function tellMessages(messages: readonly AgentMessage[], styles: Styles, isNumbered = false): string[] {
+/** Where they are told. */
+export interface Teller {
+  readonly styles: Styles;
+  /** What the model said, as lines. */
+  tell(text: string): string[];
+}
+
+export function tellMessages(messages: readonly AgentMessage[], teller: Teller, isNumbered = false): string[] {
   const results = new Map<string, ToolResult>();
   for (const { content } of messages) {
     for (const block of content) if (block.content_type === 'tool_result') results.set(block.tool_use_id, block);
   }
   return messages.flatMap((message, index) => {
-    const lines = message.content.flatMap((block) => tellBlock(message, block, results, styles));
+    const lines = message.content.flatMap((block) => tellBlock(message, block, results, teller));
     if (lines.length === 0 && !isNumbered) return [];
-    return ['', ...(isNumbered ? [styles.dim(`[${index}] ${message.role}`)] : []), ...lines];
+    return ['', ...(isNumbered ? [teller.styles.dim(`[${index}] ${SPEAKERS[message.role]}`)] : []), ...lines];
   });
 }
 
@@ -28,12 +41,12 @@ function tellBlock(
   { role, status }: AgentMessage,
   block: AgentContent,
   results: ReadonlyMap<string, ToolResult>,
-  styles: Styles,
+  { styles, tell }: Teller,
 ): string[] {
   switch (block.content_type) {
     case 'text': {
       if (role === 'user') return tellQuestion(block.text, styles);
-      const lines = printable(block.text).trimEnd().split('\n');
+      const lines = tell(block.text);
       return status === 'cancelled' ? [...lines, styles.yellow('(interrupted)')] : lines;
     }
     case 'tool_use':

@@ -3,7 +3,7 @@ import { ASK_CLARIFICATION_TOOL } from '../../contract/names.js';
 import type { ToolSnapshot } from '../../contract/snapshot.js';
 import type { RunUsage } from '../../contract/run.js';
 import { answerCommand, choiceLines, expiry, questionLines } from '../describe-pause.js';
-import { count, duration, line } from '../format.js';
+import { count, duration, line, withoutStack } from '../format.js';
 import { ownPauses } from '../open-pauses.js';
 import type { Pause } from '../open-pauses.js';
 import { cancelReason } from '../view/tell.js';
@@ -121,7 +121,7 @@ function lastWords({ snapshot }: RunNode): Row[] {
   const row = (tone: Tone, text: string): Row => ({ tone, text: line(text, 400), rows: [] });
   if (snapshot?.engine_end?.type === 'stream_ended') return [row('bad', snapshot.engine_end.message)];
   if (snapshot?.failure !== undefined)
-    return [row('bad', `${snapshot.failure.code}: ${snapshot.failure.debug_message}`)];
+    return [row('bad', `${snapshot.failure.code}: ${withoutStack(snapshot.failure.debug_message)}`)];
   if (snapshot?.cancellation !== undefined) return [row('stopped', cancelReason(snapshot.cancellation))];
   return snapshot?.answer === undefined ? [] : [row('none', snapshot.answer)];
 }

@@ -27,7 +27,7 @@ const LAST_WORDS_MS = 3_000;
 export function watchTree(
   runs: Pick<Runs, 'stream'>,
   rootId: string,
-  { signal, changed }: { signal: AbortSignal; changed: () => void },
+  { signal, heard, changed }: { signal: AbortSignal; heard?: () => void; changed: () => void },
 ): TreeWatch {
   const followed = new Map<string, Followed>();
   const below: Promise<void>[] = [];
@@ -36,6 +36,7 @@ export function watchTree(
     const log: Followed = { events: [] };
     followed.set(runId, log);
     for await (const event of runs.stream(runId, { signal })) {
+      heard?.();
       if (event.type === 'stream_ended') log.end = event;
       else if ('seq' in event) log.events.push(event);
       else continue;

@@ -2,6 +2,7 @@
 import { duration } from '../format.js';
 import type { Styles } from '../terminal.js';
 import { fit, printable, textWidth, wrap } from '../text-width.js';
+import type { Paper } from '../markdown/draw-markdown.js';
 import type { Item } from './picture.js';
 
 export interface Canvas {
@@ -12,6 +13,8 @@ export interface Canvas {
   spinner: string;
   /** Only the end of a long text can be seen, so only that is laid out. */
   lastLines?: number;
+  /** Draws the model's texts, where they are read as Markdown. */
+  markdown?: (text: string, paper: Paper) => string[];
 }
 
 const INDENT = '  ';
@@ -22,7 +25,8 @@ export function drawItem(item: Item, canvas: Canvas): string[] {
     case 'thinking':
       return paragraphs(item.text, width - INDENT.length, canvas.lastLines).map((line) => styles.dim(INDENT + line));
     case 'text': {
-      const lines = paragraphs(item.text, width, canvas.lastLines);
+      const lines =
+        canvas.markdown === undefined ? paragraphs(item.text, width, canvas.lastLines) : formatted(item.text, canvas);
       return item.interrupted ? [...lines, styles.yellow('(interrupted)')] : lines;
     }
     case 'input':
@@ -56,8 +60,19 @@ function drawTool(item: Extract<Item, { kind: 'tool' }>, canvas: Canvas): string
   return [head, styles.dim(fit(`    ${printable(item.progress)}`, width))];
 }
 
+/** No regular expression for its end: on a page of spaces that takes for ever. */
+function trimmed(text: string): string {
+  return printable(text).replace(/^\n+/, '').trimEnd();
+}
+
+function formatted(text: string, { width, styles, lastLines, markdown }: Canvas): string[] {
+  const clean = trimmed(text);
+  const lines = clean === '' ? [] : (markdown?.(clean, { width, styles }) ?? []);
+  return lastLines === undefined ? lines : lines.slice(-lastLines);
+}
+
 function paragraphs(text: string, width: number, lastLines: number | undefined): string[] {
-  const clean = printable(text).replace(/^\n+|\s+$/g, '');
+  const clean = trimmed(text);
   if (clean === '') return [];
   const visible = lastLines === undefined ? clean : clean.split('\n').slice(-lastLines).join('\n');
   const lines = wrap(visible, width);

@@ -1,11 +1,13 @@
 /** Every event of the stream as one line of JSON on stdout, and nothing else there. */
+import { jsonText, withoutControls } from '../control-sequences.js';
+import type { Output } from '../own-output.js';
 import type { RunView } from './run-view.js';
 
-export function createJsonView(out: NodeJS.WritableStream, errors: NodeJS.WritableStream): RunView {
+export function createJsonView(out: Pick<Output, 'write'>, errors: Pick<Output, 'write'>): RunView {
   return {
-    event: (event) => void out.write(`${JSON.stringify(event)}\n`),
-    note: (line) => void errors.write(`${line}\n`),
-    hint: (text) => void errors.write(`${text}\n`),
+    event: (event) => void out.write(`${jsonText(event)}\n`),
+    note: (line) => void errors.write(`${withoutControls(line)}\n`),
+    hint: (text) => void errors.write(`${withoutControls(text)}\n`),
     prompt: () => {},
     end: () => {},
   };

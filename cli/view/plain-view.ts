@@ -3,7 +3,10 @@
  * when it turns out to be void the view says so and begins again.
  */
 import type { StreamEvent } from '../../client/index.js';
+import { createControlsFilter, withoutControls } from '../control-sequences.js';
+import type { ControlsFilter } from '../control-sequences.js';
 import { duration, line } from '../format.js';
+import type { Output } from '../own-output.js';
 import type { RunView } from './run-view.js';
 import { countOf, fileOf, goalLine } from './tell.js';
 
@@ -11,10 +14,12 @@ interface OpenBlock {
   id: string;
   attempt: number;
   step: string;
+  /** As it came. */
   written: string;
+  filter: ControlsFilter;
 }
 
-export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.WritableStream): RunView {
+export function createPlainView(out: Pick<Output, 'write'>, errors: Pick<Output, 'write'>): RunView {
   /** The block whose text is at the end of the output, mid-line perhaps. */
   let current: OpenBlock | undefined;
   const written = new Map<string, OpenBlock>();
@@ -23,13 +28,13 @@ export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.Writa
 
   return {
     event,
-    note: (text) => void errors.write(`${text}\n`),
-    hint: (text) => void errors.write(`${text}\n`),
+    note: (text) => void errors.write(`${withoutControls(text)}\n`),
+    hint: (text) => void errors.write(`${withoutControls(text)}\n`),
     prompt: () => {},
     end(summary) {
       breakLine();
       if (summary?.reason !== undefined) say(summary.reason);
-      if (summary !== undefined) out.write(`\n${summary.text}\n`);
+      if (summary !== undefined) out.write(`\n${withoutControls(summary.text)}\n`);
     },
   };
 
@@ -94,15 +99,15 @@ export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.Writa
     const block = written.get(id);
     if (block !== undefined && block.attempt === attempt && current === block) {
       block.written += text;
-      out.write(text);
+      out.write(block.filter.next(text));
       return;
     }
     if (block !== undefined && block.attempt < attempt) retract(block.step, block.attempt);
     breakLine();
-    const opened = { id, attempt, step: step ?? '', written: text };
+    const opened = { id, attempt, step: step ?? '', written: text, filter: createControlsFilter() };
     written.set(id, opened);
     current = opened;
-    out.write(`${thinking ? 'thinking: ' : '\n'}${text}`);
+    out.write(`${thinking ? 'thinking: ' : '\n'}${opened.filter.next(text)}`);
   }
 
   /** The whole text is known now: what is missing of it is added, and if it is another one, that is said. */
@@ -110,7 +115,7 @@ export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.Writa
     const block = written.get(id);
     if (block?.written === text) return breakLine();
     if (block !== undefined && current === block && text.startsWith(block.written)) {
-      out.write(text.slice(block.written.length));
+      out.write(block.filter.next(text.slice(block.written.length)));
       return breakLine();
     }
     if (block !== undefined) say('[some of the text above was lost on the way: here it is whole]');
@@ -130,10 +135,11 @@ export function createPlainView(out: NodeJS.WritableStream, errors: NodeJS.Writa
 
   function say(text: string): void {
     breakLine();
-    out.write(`${text}\n`);
+    out.write(`${withoutControls(text)}\n`);
   }
 
   function breakLine(): void {
+    if (current !== undefined) out.write(current.filter.rest());
     if (current !== undefined && !current.written.endsWith('\n')) out.write('\n');
     current = undefined;
   }

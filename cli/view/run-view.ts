@@ -3,8 +3,8 @@ import type { StreamEvent } from '../../client/index.js';
 
 export interface RunView {
   event(event: StreamEvent): void;
-  /** About the command and not of the run: a server that starts, a worker that is missing. */
-  note(line: string): void;
+  /** About the command and not of the run: a server that starts, a worker that is missing; loud is what must be seen. */
+  note(line: string, tone?: 'quiet' | 'loud'): void;
   /** What the person at the keyboard can do now. */
   hint(text: string): void;
   /** What is asked of the person at the keyboard, with what they have typed; undefined: nothing any more. */

@@ -2,8 +2,8 @@
  * The end of a terminal, redrawn: lines printed for good above, lines that change below. The cursor rests under the
  * last of them.
  */
-import type { WriteStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
+import type { Output } from '../own-output.js';
 import { textWidth } from '../text-width.js';
 
 export interface Screen {
@@ -14,7 +14,7 @@ export interface Screen {
   close(): void;
 }
 
-type Terminal = Pick<WriteStream, 'write' | 'columns' | 'rows'>;
+type Terminal = Pick<Output, 'write' | 'columns' | 'rows'>;
 
 const HIDE_CURSOR = '\x1b[?25l';
 const SHOW_CURSOR = '\x1b[?25h';

@@ -1,7 +1,7 @@
 /** Events in one sentence or one line, the same in every view. */
 import type { StreamEvent } from '../../client/index.js';
 import type { EventOf } from '../../contract/events.js';
-import { count, duration, line, usage } from '../format.js';
+import { count, duration, line, usage, withoutStack } from '../format.js';
 import type { RunSummary } from './run-view.js';
 
 export function countOf({ limit, maximum, used, requested }: EventOf<'budget_exceeded'>): string {
@@ -21,6 +21,7 @@ export function summaryOf(event: EventOf<'run_completed'>, steps: number): RunSu
     count(used.tool_calls, 'tool'),
     count(used.total_tokens, 'token'),
     ...(children === 0 ? [] : [`tree of ${count(children + 1, 'run')}, ${count(tree_usage.total_tokens, 'token')}`]),
+    ...(event.status === 'success' && event.stop_reason === 'max_tokens' ? ['cut at the model’s limit'] : []),
     duration(duration_ms),
     run_id,
   ].join(' · ');
@@ -29,7 +30,7 @@ export function summaryOf(event: EventOf<'run_completed'>, steps: number): RunSu
     case 'success':
       return { tone: 'good', text };
     case 'failed':
-      return { tone: 'bad', text, reason: `${event.failure.code}: ${event.failure.debug_message}` };
+      return { tone: 'bad', text, reason: `${event.failure.code}: ${withoutStack(event.failure.debug_message)}` };
     case 'canceled':
       return { tone: 'stopped', text, reason: cancelReason(event.cancellation) };
   }
@@ -118,7 +119,8 @@ export function gistOf(event: StreamEvent): string {
     case 'reprompted':
       return goalLine(event);
     case 'run_completed':
-      if (event.status === 'failed') return `failed: ${event.failure.code}: ${line(event.failure.debug_message)}`;
+      if (event.status === 'failed')
+        return `failed: ${event.failure.code}: ${line(withoutStack(event.failure.debug_message))}`;
       if (event.status === 'canceled') return cancelReason(event.cancellation);
       return `${event.status}, ${usage(event.usage)}`;
     case 'stream_ended':

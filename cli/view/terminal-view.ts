@@ -1,8 +1,10 @@
 /** A run on a terminal: what is settled scrolls up, what may still change is redrawn at the end. */
-import type { WriteStream } from 'node:tty';
 import { duration } from '../format.js';
+import type { Output } from '../own-output.js';
 import { stylesFor } from '../terminal.js';
 import { fit, printable, wrap } from '../text-width.js';
+import { drawMarkdown } from '../markdown/draw-markdown.js';
+import { createLiveMarkdown } from '../markdown/live-markdown.js';
 import { drawItem } from './draw-item.js';
 import { createPicture } from './picture.js';
 import type { Item } from './picture.js';
@@ -10,7 +12,12 @@ import type { RunSummary, RunView } from './run-view.js';
 import { createScreen } from './screen.js';
 import { SPINNER_FRAME_MS, spinnerAt } from './spinner.js';
 
-export function createTerminalView(terminal: WriteStream): RunView {
+export interface ViewOptions {
+  /** The model's texts are read as Markdown, and drawn. */
+  markdown: boolean;
+}
+
+export function createTerminalView(terminal: Output, options: ViewOptions): RunView {
   const screen = createScreen(terminal);
   const styles = stylesFor(terminal);
   const picture = createPicture(Date.now);
@@ -21,11 +28,16 @@ export function createTerminalView(terminal: WriteStream): RunView {
   let prompt: readonly string[] | undefined;
   let ended = false;
   const frames = setInterval(draw, SPINNER_FRAME_MS);
+  const liveMarkdown = createLiveMarkdown();
 
   return {
     event: (event) => picture.apply(event),
-    note(line) {
-      pending.push(...wrap(printable(line), screen.columns() - 1).map(styles.dim));
+    note(text, tone = 'quiet') {
+      const lines = wrap(printable(text), screen.columns() - 1);
+      const loud = (line: string, index: number) => (index === 0 ? styles.red(line) : line);
+      const styled = lines.map((line, index) => (tone === 'loud' ? loud(line, index) : styles.dim(line)));
+      if (ended) return screen.update(styled, []);
+      pending.push(...styled);
       draw();
     },
     hint(text) {
@@ -50,7 +62,15 @@ export function createTerminalView(terminal: WriteStream): RunView {
   function canvas(lastLines?: number) {
     const spinner = spinnerAt(Date.now() - began);
     const width = screen.columns() - 1;
-    return { width, styles, now: Date.now(), spinner, ...(lastLines === undefined ? {} : { lastLines }) };
+    const isLive = lastLines !== undefined;
+    return {
+      width,
+      styles,
+      now: Date.now(),
+      spinner,
+      ...(isLive ? { lastLines } : {}),
+      ...(options.markdown ? { markdown: isLive ? liveMarkdown : drawMarkdown } : {}),
+    };
   }
 
   function draw(): void {
