@@ -1,6 +1,8 @@
 /** `npm run bench [-- names]`: prints each table and writes them to docs/benchmarks.md when all were run. */
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
+import { archive } from './archive.js';
+import { endedRuns } from './ended-runs.js';
 import { deltaLatency } from './delta-latency.js';
 import { gatewayStream } from './gateway-stream.js';
 import { historyGrowth } from './history-growth.js';
@@ -14,6 +16,8 @@ const BENCHMARKS: Record<string, { title: string; run: () => Promise<string> }> 
   latency: { title: 'From a delta to a subscriber', run: deltaLatency },
   tree: { title: 'Trees per second: one root and ten children', run: treeThroughput },
   gateway: { title: 'Streams over HTTP', run: gatewayStream },
+  archive: { title: 'The archive: a hundred thousand runs', run: archive },
+  ended: { title: 'Reading a run that has ended: from the archive, and by replay', run: endedRuns },
   throughput: { title: 'Runs per second of a three-step agent', run: throughput },
 };
 

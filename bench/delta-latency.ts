@@ -36,7 +36,7 @@ export async function deltaLatency(): Promise<string> {
       },
       'latency',
     );
-    const other = await connectClient({ ...stage.server, taskQueue: 'latency' });
+    const other = await connectClient({ ...stage.server, taskQueue: 'latency' }, { live: 'temporal' });
     await watch(worker, 20);
     const rows: (string | number)[][] = [];
     const events: number[] = [];

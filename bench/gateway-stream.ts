@@ -8,7 +8,7 @@ import { Hono } from 'hono';
 import { streamText } from 'hono/streaming';
 import { workerPolls } from '../client/worker-polls.js';
 import { createLog } from '../gateway/log.js';
-import { openGatewayRecords } from '../store/gateway-records.js';
+import { openRecords } from '../store/records.js';
 import { serveGateway } from '../gateway/serve-gateway.js';
 import { defineAgent } from '../kit/index.js';
 import { agesOf, clockModel, ticks } from './clock-model.js';
@@ -47,18 +47,21 @@ export async function gatewayStream(): Promise<string> {
     },
     'gateway',
   );
+  const records = await openRecords({ dataDir: stage.server.dataDir, report: console.error });
   const gateway = await serveGateway({
     runs: worker.client.runs,
     threads: worker.client.threads,
-    records: openGatewayRecords(stage.server.dataDir),
+    records,
     artefacts: worker.artefacts,
+    payloads: worker.storage.payloads,
     workerPolls: () => workerPolls(worker.temporal, 'gateway'),
     catalog: {
       agents: ['bench.clock', 'bench.crowd'].map((agent_id) => ({ agent_id, model_profile: 'clock', tools: [] })),
       model_profiles: [{ id: 'clock', label: 'Clock', description: 'A clock.', is_default: true }],
+      policies: new Map(),
     },
     auth: { kind: 'off' },
-    limits: { open_streams: 2_000, requests_per_second: 10_000, request_burst: 10_000 },
+    limits: { connections_per_address: 2_000, open_streams: 2_000, requests_per_second: 10_000, request_burst: 10_000 },
     log: createLog({ write: () => {} }, 'error'),
     host: '127.0.0.1',
     port: 0,
@@ -90,8 +93,10 @@ export async function gatewayStream(): Promise<string> {
     for (const readers of CROWDS) {
       gate = new Promise((resolve) => (release = resolve));
       const { run_id } = await worker.client.runs.start({ agent_id: 'bench.crowd', input: `say ${CROWD_WORDS} words` });
-      const { lines, ended, seconds } = await crowd(`${gateway.url}/v1/runs/${run_id}/events`, readers, () =>
-        release(),
+      const { lines, ended, seconds } = await crowd(
+        `${gateway.url}/v1/runs/${run_id}/events?trailer=true`,
+        readers,
+        () => release(),
       );
       if (ended !== readers)
         throw new Error(`${readers - ended} of ${readers} readers did not get the end of ${run_id}`);
@@ -114,6 +119,7 @@ export async function gatewayStream(): Promise<string> {
     ].join('\n');
   } finally {
     await gateway.stop();
+    await records.close();
     await bare.stop();
     await stage.close();
   }

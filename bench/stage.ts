@@ -11,17 +11,18 @@ import { SEARCH_ATTRIBUTES } from '../contract/names.js';
 import { defineConfig } from '../kit/index.js';
 import type { ConfigOptions } from '../kit/index.js';
 import { createRegistry } from '../kit/registry.js';
+import { createCallBoard } from '../live/call-board.js';
 import { createMemoryChannel } from '../live/memory-channel.js';
 import { createSignalPublishing } from '../live/signal-publisher.js';
 import { createFileArtefacts } from '../store/file-artefacts.js';
 import { startWorker } from '../worker/create-worker.js';
-import type { RunningWorker, ServerOptions } from '../worker/create-worker.js';
+import type { RunningWorker, ServerOptions, WorkerArchive } from '../worker/create-worker.js';
 import { startEmbeddedServer } from '../worker/embedded-server.js';
 import { installRuntimeLog } from '../worker/runtime-log.js';
 
 export interface Stage {
   server: ServerOptions;
-  worker(options: ConfigOptions, taskQueue: string): Promise<RunningWorker>;
+  worker(options: ConfigOptions, taskQueue: string, archive?: WorkerArchive): Promise<RunningWorker>;
   /** The bare workflows with the same activities; until the stage closes. */
   bareWorker(options: ConfigOptions, taskQueue: string): Promise<void>;
   close(): Promise<void>;
@@ -41,26 +42,40 @@ export async function openStage(): Promise<Stage> {
   const workers: { stop(): Promise<void> }[] = [];
   return {
     server,
-    async worker(options, taskQueue) {
+    async worker(options, taskQueue, archive) {
       const registry = createRegistry(defineConfig(options));
-      const worker = await startWorker({ ...server, taskQueue, registry, report: (line) => console.error(line) });
+      const worker = await startWorker({
+        ...server,
+        taskQueue,
+        registry,
+        report: (line) => console.error(line),
+        ...(archive === undefined ? {} : { archive }),
+      });
       workers.push(worker);
       return worker;
     },
     async bareWorker(options, taskQueue) {
       const registry = createRegistry(defineConfig(options));
       const connection = await NativeConnection.connect(server.connection);
+      const channel = createMemoryChannel();
       const worker = await Worker.create({
         connection,
         taskQueue,
         workflowBundle: await bundleBaseline(),
         activities: createActivities({
           registry,
-          toolsets: openToolsets(registry, () => {}),
-          channel: createMemoryChannel(),
+          toolsets: openToolsets(
+            registry,
+            () => {},
+            () => {},
+          ),
+          channel,
+          calls: createCallBoard(channel),
           signals: createSignalPublishing(() => {}),
           artefacts: createFileArtefacts(dataDir),
           searchAttributes: [...SEARCH_ATTRIBUTES],
+          threw: () => {},
+          around: async (_call, run) => run(),
         }),
         maxHeartbeatThrottleInterval: 500,
       });

@@ -3,7 +3,7 @@
  * scratchpad and sends two researchers off in parallel; they search and read a small site (site/), compute in the code
  * interpreter and note what they found; the supervisor draws a chart and writes the report.
  *
- *   perdure run desk.supervisor "How did the two ferry lines recover since 2020?" \
+ *   npx perdure run desk.supervisor "How did the two ferry lines recover since 2020?" \
  *     --config examples/research-desk/perdure.config.ts
  *
  * No key is needed: the models are scripted (scripts.ts), the tools are real. With ANTHROPIC_API_KEY, OPENAI_API_KEY or

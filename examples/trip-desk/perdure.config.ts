@@ -2,7 +2,7 @@
  * The second example: a run tree. `trips.desk` asks for a date (a clarification), sends two agents off in parallel,
  * one of which lets the caller pick a seat (a client tool), and books after a person approved (an approval).
  *
- *   perdure run trips.desk "A few days in Lisbon" --config examples/trip-desk/perdure.config.ts \
+ *   npx perdure run trips.desk "A few days in Lisbon" --config examples/trip-desk/perdure.config.ts \
  *     --client-tools examples/trip-desk/client-tools.json
  *
  * No key is needed: the models are scripted (scripts.ts). docs/runs.md explains it.
