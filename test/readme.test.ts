@@ -8,18 +8,13 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { blocksOf, isTypeScript } from './support/markdown-blocks.js';
+import type { Block } from './support/markdown-blocks.js';
 
 const root = join(import.meta.dirname, '..');
 
-interface Block {
-  readonly document: string;
-  /** Line of the opening fence, counted from 1. */
-  readonly line: number;
-  readonly code: string;
-}
-
 const documents = ['README.md', ...markdownIn('docs')].filter((path) => existsSync(join(root, path)));
-const blocks = documents.flatMap((path) => blocksOf(path, readFileSync(join(root, path), 'utf8')));
+const blocks = documents.flatMap((path) => blocksOf(path, readFileSync(join(root, path), 'utf8')).filter(isTypeScript));
 
 /** Proves that a wrong block is found, and where: a name that does not exist on the third line of the document. */
 const planted = blocksOf('planted.md', '```ts\nexport const right = 1;\nexport const wrong: string = right;\n```\n');
@@ -65,24 +60,6 @@ function markdownIn(path: string): string[] {
   return readdirSync(join(root, path))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${path}/${name}`);
-}
-
-function blocksOf(document: string, text: string): Block[] {
-  const found: Block[] = [];
-  let open: { line: number; fence: string; code: string[] } | undefined;
-  for (const [index, line] of text.split('\n').entries()) {
-    const fence = /^\s*(`{3,})(.*)$/.exec(line);
-    if (open && fence?.[1] === open.fence && !fence[2]?.trim()) {
-      if (open.line > 0) found.push({ document, line: open.line, code: `${open.code.join('\n')}\n` });
-      open = undefined;
-    } else if (open) {
-      open.code.push(line);
-    } else if (fence?.[1]) {
-      const isTypeScript = /^(ts|typescript)\b/.test(fence[2]?.trim() ?? '');
-      open = { line: isTypeScript ? index + 1 : 0, fence: fence[1], code: [] };
-    }
-  }
-  return found;
 }
 
 function fileOf({ document, line }: Block): string {

@@ -180,7 +180,9 @@ describe('a toolset', () => {
       failure: {
         code: 'toolset_unavailable',
         message: 'A service that this agent needs could not be reached. Please try again.',
-        debug_message: expect.stringMatching(/toolset far\.shelf: nobody is there\. Check that/) as string,
+        debug_message: expect.stringMatching(
+          /toolset far\.shelf: looking for its tools failed unexpectedly\. Check that[^]*\ncaused by: Error: nobody is there/,
+        ) as string,
       },
     });
   });
@@ -218,7 +220,7 @@ describe('a toolset', () => {
     ]);
     expect(results(log).toSorted()).toEqual(['A undefined', 'unavailable']);
     expect((await specOf(run_id)).missing_toolsets).toEqual([
-      { toolset_id: 'far.broken', reason: expect.stringContaining('nobody is there') as string },
+      { toolset_id: 'far.broken', reason: expect.stringContaining('failed unexpectedly') as string },
     ]);
   });
 

@@ -1,13 +1,14 @@
 /** `perdure answer` on runs of the trip desk: what is open, who it is for, and what is refused. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answer } from '../../cli/answer.js';
-import type { Wish } from '../../cli/answer.js';
+import type { Wish } from '../../cli/submit-answer.js';
 import { choosePause } from '../../cli/choose-pause.js';
 import type { Runs } from '../../client/index.js';
 import type { Pause } from '../../cli/open-pauses.js';
 import { parseResults } from '../../cli/parse-results.js';
 import type { RunSnapshot } from '../../contract/snapshot.js';
-import { clientTools, openTripDesk } from './trip-desk.js';
+import { sitDownAt } from './pseudo-terminal.js';
+import { clientTools, folder as tripDesk, openTripDesk } from './trip-desk.js';
 import type { TripDesk } from './trip-desk.js';
 
 describe('perdure answer', () => {
@@ -32,7 +33,7 @@ describe('perdure answer', () => {
     expect(first).toMatchObject({ code: 0 });
     expect(first.stdout).toMatch(new RegExp(`^trips\\.desk  ${runId}  clarification_call_1_1, expires in \\d+ d`));
     expect(first.stdout).toContain('\n  When do you want to fly to Oslo?\n  1) 12 June\n  2) 19 June\n');
-    expect(first.stdout).toContain(`perdure.js answer ${runId} "12 June" --address `);
+    expect(first.stdout).toContain(`npx perdure answer ${runId} "12 June" --address `);
 
     const wrongKind = await desk.done('answer', runId, '--approve');
     expect(wrongKind).toMatchObject({ code: 2, stdout: '' });
@@ -53,7 +54,9 @@ describe('perdure answer', () => {
 
     await listed(runId, /approve/);
     const approved = await desk.done('answer', runId, '--approve', '--note', 'have fun');
-    expect(approved.stdout).toMatch(/may it call trips\.bookings\.book_trip \{.*"total_eur":403\}\napproved\n$/);
+    expect(approved.stdout).toMatch(
+      / {2}\{.*"total_eur":403\}\n {2}may it call trips\.bookings\.book_trip\napproved\n$/,
+    );
     const events = await desk.done('inspect', runId, '--events');
     expect(events.stdout).toContain('clarification_call_1_1: answered by ada');
     expect(events.stdout).toContain('(have fun)');
@@ -63,7 +66,15 @@ describe('perdure answer', () => {
     const runId = await desk.start();
     await desk.done('answer', runId, '12 June');
     await listed(runId, /approve/);
-    expect(await desk.done('answer', runId, '--deny', '--note', 'too far')).toMatchObject({ code: 0 });
+    expect(await desk.done('answer', runId, 'maybe')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/"maybe" is neither yes nor no: [^]*Open:[^]*--approve/),
+    });
+    expect(await desk.done('answer', runId, 'no, too far')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\ndenied\n$/),
+    });
     const ended = await desk.done('tree', runId, '--follow');
     expect(ended.stdout).toContain('They said: too far');
 
@@ -76,6 +87,21 @@ describe('perdure answer', () => {
       code: 2,
       stderr: expect.stringContaining('waits for nobody: it has ended (success)'),
     });
+  });
+
+  it('asks again at a terminal where the answer to an approval is neither yes nor no', async () => {
+    const runId = await desk.start();
+    await desk.done('answer', runId, '12 June');
+    await listed(runId, /approve/);
+    const seat = sitDownAt(['answer', runId, 'maybe', ...desk.flags], { cwd: tripDesk });
+    await seat.shows(/may it call trips\.bookings\.book_trip[^]*"maybe" is neither yes nor no[^]*> ▏/);
+    seat.type('perhaps\r');
+    await seat.shows('"perhaps" is neither yes nor no');
+    seat.type('y\r');
+    expect(await seat.exited).toBe(0);
+    expect(seat.text()).toMatch(/\napproved\n/);
+    const ended = await desk.done('tree', runId, '--follow');
+    expect(ended.stdout).toContain('success');
   });
 
   it('ends with 2 for a run that does not exist', async () => {

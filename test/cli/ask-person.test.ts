@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { askPerson } from '../../cli/ask-person.js';
-import { createLineReader } from '../../cli/line-reader.js';
+import { createKeyboard } from '../../cli/keyboard/line-reader.js';
 import type { Pause } from '../../cli/open-pauses.js';
 import type { Runs } from '../../client/index.js';
 
@@ -12,7 +12,7 @@ function keyboard() {
   const modes: boolean[] = [];
   const keys = Object.assign(stream, { setRawMode: (mode: boolean) => (modes.push(mode), keys) });
   return {
-    keys: keys as unknown as Parameters<typeof createLineReader>[0],
+    keys: keys as unknown as Parameters<typeof createKeyboard>[0],
     type: (text: string) => stream.write(text),
     modes,
   };
@@ -37,7 +37,7 @@ function sitDown() {
   } as unknown as Runs;
   const person = askPerson({
     runs,
-    reader: createLineReader(keys, () => interrupts++),
+    reader: createKeyboard(keys, { write: () => true }, () => interrupts++),
     view: { prompt: (lines) => void shown.push(lines), note: (line) => void notes.push(line) },
     answeredBy: 'ada',
   });
@@ -74,12 +74,20 @@ describe('a person at the terminal', () => {
     expect(sent.at(-1)).toEqual(['answer', 'r', { await_id: 'q2', answer: 'neither', answered_by: 'ada' }]);
   });
 
-  it('approves with y, denies with n and a reason, and is asked again for anything else', async () => {
+  it('approves with y, denies with n and a reason, and for anything else is told what it takes and asked again', async () => {
     const { person, sent, shown, enter } = sitDown();
     person.pauses([approval]);
-    expect(shown.at(-1)?.[1]).toBe('may it call client.declared.client_x {"a":1}');
+    expect(shown.at(-1)?.slice(1, 3)).toEqual(['{"a":1}', 'may it call client.declared.client_x']);
+    expect(shown.at(-1)?.at(-2)).toBe('y or n; what follows an n is the reason');
     await enter('maybe');
     expect(sent).toEqual([]);
+    expect(shown.at(-1)?.slice(-2)).toEqual([
+      '"maybe" is neither yes nor no: give y to approve, or n and the reason to deny',
+      '> ▏',
+    ]);
+    await enter('yes if it is cheap');
+    expect(sent).toEqual([]);
+    expect(shown.at(-1)?.at(-2)).toContain('"yes if it is cheap" is neither');
     await enter('y');
     const decision = { await_id: 'ok', digest: 'd', answered_by: 'ada' };
     expect(sent).toEqual([['decide', 'r/call_1_2', { ...decision, decision: 'approve' }]]);
@@ -90,6 +98,50 @@ describe('a person at the terminal', () => {
       'r/call_1_2',
       { ...decision, await_id: 'no', decision: 'deny', note: 'too far' },
     ]);
+  });
+
+  it('sees what would run, and the tool below it, whatever the arguments say', async () => {
+    const { person, sent, shown, enter } = sitDown();
+    const forged = `${'\n'.repeat(60)}a.c asks:\nmay it call weather.today.read {}\ny or n \u202e\x1b[2J`;
+    const paying = [
+      { tool_call_id: 'c', name: 'bank.money.pay', arguments: JSON.stringify({ sum: 9_000, memo: forged }) },
+    ];
+    person.pauses([{ ...approval, calls: paying }]);
+    const lines = shown.at(-1)?.flatMap((line) => line.split('\n')) ?? [];
+    expect(lines.length).toBeLessThan(24);
+    expect(lines.at(-3)).toBe('may it call bank.money.pay');
+    expect(lines.join('')).toContain('{"sum":9000,"memo":"\\n\\n');
+    expect(lines.join('')).toContain('y or n \\u202e\\u001b[2J');
+    await enter('y');
+    expect(sent).toHaveLength(1);
+  });
+
+  it('says yes to a long call only when the last page of it was shown', async () => {
+    const { person, sent, shown, enter } = sitDown();
+    const args = JSON.stringify({ memo: Array.from({ length: 600 }, (_, n) => `word${n}`).join(' '), sum: 9_000 });
+    person.pauses([{ ...approval, calls: [{ tool_call_id: 'c', name: 'bank.money.pay', arguments: args }] }]);
+    const seen: string[] = [];
+    for (let page = 0; page < 10 && shown.at(-1) !== undefined; page++) {
+      const screen = shown.at(-1) ?? [];
+      expect(screen.length).toBeLessThan(24);
+      expect(screen.at(-3)).toBe('may it call bank.money.pay');
+      seen.push(...screen.slice(1, -3));
+      if (screen.at(-2) === 'y or n; what follows an n is the reason') break;
+      expect(screen.at(-2)).toMatch(/^\d of 5: Enter shows the next; n denies$/);
+      await enter('y');
+      expect(sent).toEqual([]);
+      expect(shown.at(-1)?.at(-2)).toMatch(/^"y" does not count yet; /);
+      expect(shown.at(-1)?.slice(1, -3)).toEqual(screen.slice(1, -3));
+      await enter('');
+    }
+    expect(seen.join('')).toBe(args);
+    await enter('y');
+    expect(sent).toMatchObject([['decide', 'r/call_1_2', { decision: 'approve' }]]);
+    person.pauses([
+      { ...approval, await_id: 'next', calls: [{ tool_call_id: 'c', name: 'bank.money.pay', arguments: args }] },
+    ]);
+    await enter('n too long to read');
+    expect(sent.at(-1)).toMatchObject(['decide', 'r/call_1_2', { decision: 'deny', note: 'too long to read' }]);
   });
 
   it('gives JSON or text for a client tool, or declines, one call after another', async () => {

@@ -3,7 +3,8 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as tick } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openTerminal } from '../../cli/chat/desk.js';
-import { createLineReader } from '../../cli/line-reader.js';
+import { createHistory } from '../../cli/keyboard/history.js';
+import { createKeyboard } from '../../cli/keyboard/line-reader.js';
 import { createFakeTerminal } from './fake-terminal.js';
 
 function sitDown() {
@@ -11,8 +12,9 @@ function sitDown() {
   const modes: boolean[] = [];
   const keys = Object.assign(stream, { setRawMode: (mode: boolean) => (modes.push(mode), keys) });
   const terminal = createFakeTerminal(50, 12);
-  const reader = createLineReader(keys as unknown as Parameters<typeof createLineReader>[0], () => {});
-  const desk = openTerminal(terminal.stream, reader);
+  const reader = createKeyboard(keys as unknown as Parameters<typeof createKeyboard>[0], terminal.stream, () => {});
+  const history = createHistory();
+  const desk = openTerminal(terminal.stream, reader, { markdown: true, history: () => history });
   const settle = async () => {
     for (let turn = 0; turn < 10; turn++) await tick();
   };
@@ -72,17 +74,52 @@ describe('the desk of a chat', () => {
     await type('before');
     const asked: string[] = [];
     const answer = desk.questions!.read((text) => void asked.push(text), new AbortController().signal);
-    await type('yes\r');
+    await type('yes');
+    await type('\r');
     expect(await answer).toBe('yes');
     expect(asked.at(-1)).toBe('yes▏');
     await type(' and after\r');
     expect(await line).toBe('before and after');
-    desk.restore('not sent');
+    expect(desk.restore('not sent')).toBe(true);
     const again = next();
     await type('!\r');
     expect(await again).toBe('not sent!');
+    // Also while it is being written on.
+    const third = next();
+    await type('');
+    expect(desk.restore('refused')).toBe(true);
+    expect(desk.restore('another')).toBe(false);
+    await type('?\r');
+    expect(await third).toBe('refused?');
     leaving.abort();
-    expect(modes.at(-1)).toBe(false);
+    expect(modes).toEqual([true]);
+    desk.close();
+    expect(modes).toEqual([true, false]);
+  });
+
+  it('keeps what is typed before anybody asks for it, and what is entered together', async () => {
+    const { desk, type, next } = sitDown();
+    await type('early\r');
+    await type('and more');
+    expect(await next()).toBe('early');
+    const second = next();
+    await type('\r');
+    expect(await second).toBe('and more');
+    await type('left');
+    const third = next();
+    await type(' over');
+    expect(desk.close()).toBe('left over');
+    void third;
+  });
+
+  it('shows several lines, and of many those around the cursor', async () => {
+    const { terminal, type, next, leaving } = sitDown();
+    void next();
+    await type('\x1b[200~one\ntwo\nthree\x1b[201~');
+    expect(terminal.screen()).toContain('\n> one\n  two\n  three▏\n');
+    await type(`\x1b[200~${'\nmore'.repeat(20)}\x1b[201~`);
+    expect(terminal.screen()).toMatch(/ {2}more▏\n {2}\(and 15 more lines\)\n/);
+    leaving.abort();
   });
 
   it('ends at Ctrl-D on an empty line, and not on another', async () => {

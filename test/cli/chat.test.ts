@@ -1,5 +1,8 @@
-/** `perdure chat` by a pipe, on a server that is there: what it shows, how it ends, and how one comes back. */
+/** `perdure chat` by a pipe, on a server that is there or through its gateway: what it shows, how it ends, and how one comes back. */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { app, finished, perdure, script, startDev, testFolder } from './command.js';
@@ -12,13 +15,19 @@ beforeAll(async () => {
 afterAll(() => dev.stop());
 
 /** The script of a thread is its first message. */
-const chat = (lines: string[], ...flags: string[]) =>
-  perdure(['chat', ...flags, ...dev.flags], { stdin: lines.map((line) => `${line}\n`).join('') });
+const chatBy = (ways: () => string[], lines: string[], ...flags: string[]) =>
+  perdure(['chat', ...flags, ...ways()], { stdin: lines.map((line) => `${line}\n`).join('') });
+const chat = (lines: string[], ...flags: string[]) => chatBy(() => dev.flags, lines, ...flags);
 const threadIn = (stderr: string) => /^thread (thr_\S+) with/m.exec(stderr)?.[1] ?? '';
 /** Without what differs from turn to turn. */
 const spoken = (stdout: string) => stdout.replaceAll(/^(success|failed|canceled) · .*$/gm, '$1');
 
-describe('lines from a pipe', () => {
+describe.each([
+  ['over Temporal', () => dev.flags, '--address '],
+  ['through a gateway', () => ['--url', dev.http], '--url '],
+])('lines from a pipe, %s,', (_how, ways, flag) => {
+  const chat = (lines: string[], ...flags: string[]) => chatBy(ways, lines, ...flags);
+
   it('are messages, each sent when the turn before it is over; commands are obeyed', async () => {
     const wait = { tool_calls: [{ tool: 'test.work.wait', args: { ms: 5 } }] };
     const first = script({ text: 'First.' }, { ...wait, text: 'Looking.' }, { text: 'Second.' }, { text: 'Third.' });
@@ -30,7 +39,7 @@ describe('lines from a pipe', () => {
     );
     const threadId = threadIn(stderr);
     expect(stderr).toContain('there is no turn to cancel');
-    expect(stderr).toMatch(new RegExp(`It stays as it is. To come back: .* chat --thread ${threadId} --address `));
+    expect(stderr).toMatch(new RegExp(`It stays as it is. To come back: .* chat --thread ${threadId} ${flag}`));
   });
 
   it('in a second process, shows what was said, and goes on with it', async () => {
@@ -51,7 +60,7 @@ describe('lines from a pipe', () => {
     );
     const history = await finished(chat(['/history'], '--thread', threadId));
     expect(history.stdout).toMatch(
-      /\[0\] user\n> \{"turns[^]*\[3\] assistant\nOne\.\n\n\[4\] user\n> once more\n\n\[5\] assistant\nTwo\.\n$/,
+      /\[0\] user\n> \{"turns.*\n\n\[1\] assistant\n[^]*\[2\] tools\n\n\[3\] assistant\nOne\.\n\n\[4\] user\n> once more\n\n\[5\] assistant\nTwo\.\n$/,
     );
   });
 
@@ -75,9 +84,26 @@ describe('lines from a pipe', () => {
     const first = script({ tool_calls: [{ tool: 'client.declared.client_look' }] }, { text: 'Seen.' });
     const command = chat([first], 'test.script', '--client-tools', file);
     const run = await command.printed(/answer (thr_\S+\/turn_1) --result call_1_1='…'/);
-    const answer = ['answer', run, '--result', 'call_1_1="a cat"', ...dev.flags];
+    const answer = ['answer', run, '--result', 'call_1_1="a cat"', ...ways()];
     expect(await finished(perdure(answer))).toMatchObject({ code: 0 });
     expect(await finished(command)).toMatchObject({ code: 0, stdout: expect.stringContaining('Seen.') });
+  });
+
+  it('answer what a turn asks, and the turn goes on; who comes back sees it all', async () => {
+    const ask = { tool: 'runtime.user.ask_clarification', args: { question: 'Which lake?' } };
+    const first = script(
+      { text: 'Hm.', tool_calls: [ask] },
+      { tool_calls: [ask] },
+      { text: 'Deep.' },
+      { text: 'Bye.' },
+    );
+    const { code, stdout, stderr } = await finished(chat([first, 'Geneva', 'All of it', 'thanks'], 'test.other'));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Which lake?') });
+    expect(spoken(stdout)).toMatch(/Deep\.\n\nsuccess\n\n> thanks\n\nBye\.\n\nsuccess\n$/);
+    const history = await finished(chat(['/history'], '--thread', threadIn(stderr)));
+    expect(history.stdout).toMatch(
+      /\[2\] assistant\nWhich lake\?\n\n\[3\] user\n> Geneva\n[^]*\[7\] user\n> All of it\n[^]*\[9\] assistant\nDeep\./,
+    );
   });
 
   it('leaves no thread behind where nothing was said', async () => {
@@ -113,10 +139,18 @@ describe('the exit code', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('test.nobody') });
   });
 
-  it('is 2 where the environment names a gateway', async () => {
-    const env = { PERDURE_URL: 'http://127.0.0.1:1' };
-    const { code, stderr } = await finished(perdure(['chat'], { env }));
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('name one with --address') });
+  it('is 5 where a gateway cannot be reached, and 2 for what it refuses', async () => {
+    const gone = createServer().listen(0, '127.0.0.1');
+    await once(gone, 'listening');
+    const env = { PERDURE_URL: `http://127.0.0.1:${(gone.address() as AddressInfo).port}` };
+    gone.close();
+    const nobody = await finished(perdure(['chat'], { env }));
+    expect(nobody).toMatchObject({ code: 5, stderr: expect.stringContaining('gave no answer: nothing listens there') });
+    const through = (...flags: string[]) => finished(chatBy(() => ['--url', dev.http], ['hello'], ...flags));
+    const unknown = await through('--thread', 'thr_nowhere');
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no thread "thr_nowhere"') });
+    const agent = await through('test.nobody');
+    expect(agent).toMatchObject({ code: 2, stderr: expect.stringContaining('test.nobody') });
   });
 
   it('is 5 where no worker is there, and says so', async () => {
@@ -125,6 +159,15 @@ describe('the exit code', () => {
       code: 5,
       stderr: expect.stringContaining('no worker polls the task queue "nobody"'),
     });
+  });
+});
+
+describe('a gateway', () => {
+  it('chooses the agent where none is named, and needs no configuration here', async () => {
+    const command = perdure(['chat', '--url', dev.http], { cwd: testFolder(), stdin: `${script({ text: 'Hi.' })}\n` });
+    const { code, stdout, stderr } = await finished(command);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^thread \S+ with test\.script$/m) });
+    expect(stdout).toContain('\nHi.\n');
   });
 });
 

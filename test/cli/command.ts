@@ -4,7 +4,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 export const app = join(import.meta.dirname, 'fixtures/app');
@@ -104,9 +104,14 @@ export interface Dev {
 }
 
 /** `perdure dev` on free ports, with a data folder of its own. */
-export async function startDev(cwd: string, dataDir = temporaryFolder()): Promise<Dev> {
+export async function startDev(
+  cwd: string,
+  dataDir = temporaryFolder(),
+  more: string[] = [],
+  env: Record<string, string> = {},
+): Promise<Dev> {
   const ports = ['--temporal-port', '0', '--ui-port', '0', '--http-port', '0'];
-  const command = perdure(['dev', ...ports, '--data-dir', dataDir], { cwd });
+  const command = perdure(['dev', ...ports, '--data-dir', dataDir, ...more], { cwd, env });
   const address = await command.printed(/server +(\S+:\d+),/);
   const http = await command.printed(/HTTP +(http:\/\/127\.0\.0\.1:\d+), without auth/);
   return {
@@ -125,6 +130,11 @@ export async function startDev(cwd: string, dataDir = temporaryFolder()): Promis
 
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'perdure-cli-'));
+}
+
+/** For commands on the server that all tests share: it is there until the histories on it were replayed. */
+export function sharedDataDir(): string {
+  return mkdtempSync(join(inject('dataRoot'), 'cli-'));
 }
 
 /** Removed when the test is over. */

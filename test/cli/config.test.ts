@@ -43,16 +43,17 @@ describe('a configuration', () => {
     ['JavaScript with its own ending', 'perdure.config.mjs', {}],
   ])('may be %s', async (_what, file, manifest) => {
     const folder = application(file, VALID, manifest);
-    const registry = await loadRegistry(findConfig(folder), 'memory');
+    const registry = await loadRegistry(findConfig(folder));
     expect([...registry.agents.keys()]).toEqual(['app.agent']);
     expect([...registry.tools.keys()]).toEqual(['app.set.tool']);
   });
 
-  it('says how live text travels, and where it does not the command decides', async () => {
-    const named = VALID.replace('agents,', "agents, runtime: { live: 'memory' },");
+  it('says how live text travels: by signals, which cost history, only where it names them', async () => {
+    const named = VALID.replace('agents,', "agents, runtime: { live: 'temporal', redis_url: 'redis://cache' },");
     const [silent, outspoken] = [application('perdure.config.ts', VALID), application('perdure.config.ts', named)];
-    expect((await loadRegistry(findConfig(silent), 'temporal')).runtime.signal_live).toBe(true);
-    expect((await loadRegistry(findConfig(outspoken), 'temporal')).runtime.signal_live).toBe(false);
+    const [plain, told] = [await loadRegistry(findConfig(silent)), await loadRegistry(findConfig(outspoken))];
+    expect([plain.runtime.signal_live, plain.redis_url]).toEqual([false, undefined]);
+    expect([told.runtime.signal_live, told.redis_url]).toEqual([true, 'redis://cache']);
   });
 
   it('is reported with all its mistakes at once, by file and field, and the command ends with 2', async () => {

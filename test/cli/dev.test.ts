@@ -6,6 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findServerBinary } from '../../worker/server-binary.js';
+import { pageFetch } from '../gateway/page-fetch.js';
 import { finished, perdure, startDev, temporaryFolder, testFolder } from './command.js';
 import type { Dev } from './command.js';
 
@@ -22,7 +23,7 @@ describe('perdure dev', () => {
   let dev: Dev;
 
   beforeAll(async () => {
-    dev = await startDev(folder, `${folder}/.perdure`);
+    dev = await startDev(folder, `${folder}/.perdure`, ['--cors-origins', 'http://localhost:5173']);
   });
 
   afterAll(async () => {
@@ -58,6 +59,17 @@ describe('perdure dev', () => {
     expect(code).toBe(0);
     expect(stdout).toContain('tool: demo.clock.read_clock {"time_zone":"UTC"}');
     expect(stdout).toContain('{"words":2,"characters":11}');
+  });
+
+  it('lets pages of the origins call that --cors-origins lists, and tells the others so', async () => {
+    const listed = await pageFetch('http://localhost:5173')(`${dev.http}/v1/agents`);
+    expect(listed.status).toBe(200);
+    const other = await pageFetch('http://localhost:3000')(`${dev.http}/v1/agents`);
+    expect(await other.json()).toMatchObject({
+      error: { code: 'origin_refused', message: expect.stringContaining('"http://localhost:3000"') },
+    });
+    const { code, stderr } = await finished(perdure(['dev', '--cors-origins', 'localhost'], { cwd: folder }));
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('"localhost" is no origin') });
   });
 
   it('names the port that is taken, and the next one that is free', async () => {
@@ -118,7 +130,8 @@ describe('perdure dev, stopped', () => {
     second.command.signal('SIGINT');
     const { code, stderr } = await finished(second.command);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/stopping: .*\nstopped\n$/);
+    // The line of the run's end may come while it stops.
+    expect(stderr).toMatch(/stopping: .*\n(\S+ +ended .*\n)?stopped\n$/);
   });
 
   it('ends with 1 and the last words of the server when that dies', async () => {

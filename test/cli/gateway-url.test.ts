@@ -1,6 +1,6 @@
 /** Commands that go through a gateway, with no Temporal server in sight. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serveFor } from '../gateway/gateway-world.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createOrgs, serveFor } from '../gateway/gateway-world.js';
 import type { GatewayWorld } from '../gateway/gateway-world.js';
 import { call } from '../support/test-agents.js';
 import { ask, child, treeConfig } from '../support/tree-agents.js';
@@ -56,6 +56,24 @@ describe('a command with --url', () => {
     expect(jsonLines(events.stdout)).toEqual(await world.logOf('url-tree'));
     const tree = await finished(through('tree', 'url-tree', '--json'));
     expect(JSON.parse(tree.stdout)).toMatchObject({ run_id: 'url-tree', children: [{ run_id: 'url-tree/call_1_1' }] });
+  });
+
+  it('chats with what a token of its own may see: the messages are those of the thread', async () => {
+    const orgs = await createOrgs();
+    const guarded = await serveFor(world, orgs.auth);
+    onTestFinished(async () => {
+      await guarded.stop();
+      await orgs.remove();
+    });
+    const first = script({ text: 'One.' }, { text: 'Two.' });
+    const env = { PERDURE_TOKEN: orgs.ann };
+    const stdin = `${first}\nand then?\n`;
+    const { code, stdout } = await finished(perdure(['chat', '--url', guarded.url], { env, stdin }));
+    expect(code).toBe(0);
+    expect(stdout.match(/^> .*$/gm)).toEqual([`> ${first}`, '> and then?']);
+    expect(stdout).toMatch(/\nOne\.\n[^]*\nTwo\.\n/);
+    const nobody = await finished(perdure(['chat', '--url', guarded.url], { stdin }));
+    expect(nobody).toMatchObject({ code: 2, stderr: expect.stringContaining('the request names nobody') });
   });
 
   it('takes the address from PERDURE_URL, where no server is named', async () => {

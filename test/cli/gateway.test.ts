@@ -8,7 +8,17 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { caller, readRest } from '../gateway/gateway-world.js';
 import { until } from '../support/world.js';
-import { app, finished, jsonLines, perdure, script, startDev, temporaryFolder, testFolder } from './command.js';
+import {
+  app,
+  finished,
+  jsonLines,
+  perdure,
+  script,
+  sharedDataDir,
+  startDev,
+  temporaryFolder,
+  testFolder,
+} from './command.js';
 import type { Command, Dev } from './command.js';
 
 async function taken(): Promise<{ port: number; free(): void }> {
@@ -17,8 +27,8 @@ async function taken(): Promise<{ port: number; free(): void }> {
   return { port: (server.address() as AddressInfo).port, free: () => void server.close() };
 }
 
-async function createKey(file: string, ...flags: string[]): Promise<string> {
-  const { code, stdout, stderr } = await finished(perdure(['keys', 'create', '--api-keys-file', file, ...flags]));
+async function createKey(dataDir: string, ...flags: string[]): Promise<string> {
+  const { code, stdout, stderr } = await finished(perdure(['keys', 'create', '--data-dir', dataDir, ...flags]));
   expect(code, stderr).toBe(0);
   return stdout.trim();
 }
@@ -68,14 +78,13 @@ describe('perdure dev', () => {
     expect(stderr).toMatch(new RegExp(`error: port ${port} is taken; \\d+ is free: try --http-port \\d+\n$`));
   });
 
-  it('asks for keys where a file of keys is configured', async () => {
+  it('asks for keys where the environment says so', async () => {
     const own = testFolder();
-    const file = join(own, 'keys.json');
-    const key = await createKey(file, '--org', 'acme', '--user', 'ann');
+    const key = await createKey(`${own}/data`, '--org', 'acme', '--user', 'ann');
     const ports = ['--temporal-port', '0', '--ui-port', '0', '--http-port', '0'];
     const command = perdure(['dev', ...ports, '--data-dir', `${own}/data`], {
       cwd: own,
-      env: { PERDURE_API_KEYS_FILE: file },
+      env: { PERDURE_API_KEYS: 'on' },
     });
     const url = await command.printed(/HTTP +(http:\S+)\n/);
     expect((await caller(url).get('/v1/agents')).status).toBe(401);
@@ -96,7 +105,7 @@ describe('perdure dev', () => {
     expect(stored.status, stored.text).toBe(200);
     first.command.signal('SIGTERM');
     expect(await first.command.exited).toBe(0);
-    expect(existsSync(join(own, 'data', 'stored-agents'))).toBe(true);
+    expect(existsSync(join(own, 'data', 'perdure.db'))).toBe(true);
     const second = await startDev(own, join(own, 'data'));
     const me = caller(second.http);
     const { data: agent } = (await me.get('/v1/ai/agents/name/welcome')).body as { data: { agent_id: string } };
@@ -129,8 +138,7 @@ describe('perdure dev', () => {
 
 describe('perdure gateway', () => {
   const queue = `gateway-${randomUUID()}`;
-  const folder = temporaryFolder();
-  const file = join(folder, 'api-keys.json');
+  const folder = sharedDataDir();
   const flags = () => ['--address', inject('temporalAddress'), '--task-queue', queue, '--data-dir', folder];
   let worker: Command;
   let gateway: Command;
@@ -138,7 +146,7 @@ describe('perdure gateway', () => {
   let key = '';
 
   beforeAll(async () => {
-    key = await createKey(file, '--org', 'acme', '--user', 'ann', '--profiles', 'agent_debug,user_chat');
+    key = await createKey(folder, '--org', 'acme', '--user', 'ann', '--profiles', 'agent_debug,user_chat');
     // The keys in the data folder are found without being named.
     gateway = perdure(['gateway', '--http-port', '0', ...flags()]);
     url = await gateway.printed(/gateway at (http:\S+:\d+),/);
@@ -170,17 +178,19 @@ describe('perdure gateway', () => {
   });
 
   it('lets a key in that is made while it runs, and out when it is revoked', async () => {
-    const other = await createKey(file, '--org', 'globex', '--user', 'gus', '--role', 'admin');
+    const other = await createKey(folder, '--org', 'globex', '--user', 'gus', '--role', 'admin', '--scopes', 'metrics');
     const id = other.slice(8, 20);
     expect((await caller(url, other).get('/metrics')).status).toBe(200);
-    const listed = await finished(perdure(['keys', 'list', '--api-keys-file', file]));
-    expect(listed.stdout).toMatch(new RegExp(`^${id} {2}\\S+ {2}globex {2}gus {2}admin {2}user_chat$`, 'm'));
+    const listed = await finished(perdure(['keys', 'list', '--data-dir', folder]));
+    expect(listed.stdout).toMatch(new RegExp(`^${id} {2}\\S+ {2}globex {2}gus {2}admin {2}user_chat {2}metrics$`, 'm'));
     expect(listed.stdout).not.toContain(other.slice(21));
-    expect((await finished(perdure(['keys', 'revoke', id, '--api-keys-file', file]))).code).toBe(0);
+    expect((await finished(perdure(['keys', 'revoke', id, '--data-dir', folder]))).code).toBe(0);
     expect((await caller(url, other).get('/metrics')).status).toBe(401);
-    const again = await finished(perdure(['keys', 'revoke', id, '--api-keys-file', file]));
+    const again = await finished(perdure(['keys', 'revoke', id, '--data-dir', folder]));
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining(`There is no key ${id}`) });
-    expect(readFileSync(file, 'utf8')).not.toContain(other.slice(21));
+    for (const name of ['perdure.db', 'perdure.db-wal']) {
+      expect(readFileSync(join(folder, name), 'latin1')).not.toContain(other.slice(21));
+    }
   });
 
   it('names the port that is taken', async () => {
@@ -192,7 +202,9 @@ describe('perdure gateway', () => {
   });
 
   it.each([
-    ['without auth', [], {}, /does not start without auth.*--api-keys-file/s],
+    ['without auth', [], {}, /does not start without auth, and there are no API keys in .*perdure\.db.*--api-keys/s],
+    ['with keys that are neither on nor off', [], { PERDURE_API_KEYS: 'maybe' }, /PERDURE_API_KEYS is "maybe"/],
+    ['on a database that is none', [], { PERDURE_DATABASE_URL: 'mysql://x' }, /no address of a Postgres database/],
     [
       'with half of what tokens need',
       ['--jwks-url', 'https://x.example/keys'],
@@ -229,9 +241,7 @@ describe('perdure keys', () => {
     [['--org', 'acme', '--user', 'ann', '--role', 'root'], '--role'],
     [['--org', 'acme', '--user', 'ann', '--profiles', 'user_chat,all'], '--profiles'],
   ])('refuses %j', async (args, flag) => {
-    const { code, stdout, stderr } = await finished(
-      perdure(['keys', 'create', '--api-keys-file', join(testFolder(), 'k.json'), ...args]),
-    );
+    const { code, stdout, stderr } = await finished(perdure(['keys', 'create', '--data-dir', testFolder(), ...args]));
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(`${flag}: `);
   });

@@ -45,7 +45,7 @@ describe('perdure run on a pipe', () => {
     const plain = await finished(run(input));
     expect(plain.stdout).toContain('file: out/table.csv (text/csv, 16 bytes)\n');
     expect(plain.stderr).toMatch(
-      /out\/table\.csv is in the artefact store as sha256_[0-9a-f]{64}; --save-files DIR keeps/,
+      /out\/table\.csv is in the artefact store as art_[0-9a-f]{64}; --save-files DIR keeps/,
     );
     const saved = await finished(run(input, '--save-files', folder));
     expect(saved.stderr).toContain(`saved ${folder}/table.csv\n`);
@@ -55,6 +55,34 @@ describe('perdure run on a pipe', () => {
     const through = perdure(['run', 'test.script', input, '--url', dev.http, '--save-files', folder]);
     expect((await finished(through)).stderr).toContain(`saved ${folder}/table-3.csv\n`);
     await rm(folder, { recursive: true });
+  });
+
+  it('lets no control sequence of a model or a tool through, nor does any command that shows the run', async () => {
+    const evil = `a\x1b]0;title\x07b\x1b]52;c;c3RvbGVu\x1b\\c\x1b[31md\u009b2Je\u009d0;x\u009cf\x7f`;
+    const file = { filename: `${evil}.csv`, content: 'x' };
+    const input = script(
+      {
+        thinking: evil,
+        tool_calls: [
+          { tool: 'test.work.make_file', args: file },
+          { tool: evil, args: { evil } },
+        ],
+      },
+      { text: `${evil} and\tso on.` },
+    );
+    const id = 'hostile-1';
+    const outputs = [await finished(run(input, '--run-id', id)), await finished(run(input, '--json'))];
+    for (const command of [['inspect', id], ['inspect', id, '--events'], ['tree', id, '--no-follow'], ['ls']]) {
+      for (const json of [[], ['--json']]) outputs.push(await finished(perdure([...command, ...json, ...dev.flags])));
+    }
+    for (const { code, stdout, stderr } of outputs) {
+      expect(code).toBe(0);
+      // oxlint-disable-next-line no-control-regex -- these must not be there
+      expect(stdout + stderr).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
+    }
+    expect(outputs[0]?.stdout).toContain('\nabcdef and\tso on.\n');
+    const told = jsonLines(outputs[1]?.stdout ?? '').find(({ type }) => type === 'summary_final');
+    expect(told?.['text']).toBe(`${evil} and\tso on.`);
   });
 
   it('says that an attempt was retracted and writes the answer again', async () => {
@@ -110,15 +138,22 @@ describe('the exit code', () => {
     expect(stdout).toMatch(/\nfailed · 1 step · /);
   });
 
-  it('is 1 when the workers know no such agent, and says which they know', async () => {
-    const { code, stdout } = await finished(perdure(['run', 'test.nobody', 'hello', ...dev.flags]));
+  it('is 2 when the workers have no such agent, and says which they have, and where they were started', async () => {
+    const { code, stdout, stderr } = await finished(perdure(['run', 'test.nobody', 'hello', ...dev.flags]));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`${dev.address} serves test.script, test.other (started in ${app}), not "test.nobody".`);
+  });
+
+  it('is 1 when nobody here can say whom the workers serve, and the run fails for it', async () => {
+    const env = { XDG_CACHE_HOME: dev.dataDir };
+    const { code, stdout } = await finished(perdure(['run', 'test.nobody', 'hello', ...dev.flags], { env }));
     expect(code).toBe(1);
     expect(stdout).toContain('unknown_agent: ');
     expect(stdout).toContain('there are: test.script, test.other');
   });
 
   it.each([
-    ['an agent id that is none', ['run', 'nobody', 'hello'], 'agent_id'],
+    ['an agent id that is none', ['run', 'nobody', 'hello'], 'not "nobody"'],
     ['a missing prompt', ['run', 'test.script'], "missing required argument 'prompt'"],
     ['an option that does not exist', ['dev', '--https-port', '2700'], "unknown option '--https-port'"],
     ['a number that is none', ['run', 'a.b', 'x', '--max-steps', 'many'], '--max-steps'],
@@ -187,7 +222,7 @@ describe('Ctrl-C', () => {
     const { code, stderr } = await finished(command);
 
     expect(code).toBe(130);
-    expect(stderr).toMatch(/Detached: detached-1 goes on without us.*perdure\.js inspect detached-1 --address /);
+    expect(stderr).toMatch(/Detached: detached-1 goes on without us.*npx perdure inspect detached-1 --address /);
   });
 
   it('is not needed where nobody reads any more: the command detaches', async () => {

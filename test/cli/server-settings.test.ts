@@ -20,7 +20,7 @@ function withProfile(): Record<string, string> {
 describe('the server', () => {
   it('is the usual place when nobody names one, and that is known', () => {
     const settings = serverSettings({}, nowhere);
-    expect(settings).toEqual({ connection: { address: '127.0.0.1:7233' }, namespace: 'default' });
+    expect(settings).toEqual({ connection: { address: '127.0.0.1:7233' }, namespace: 'default', storage: {} });
   });
 
   it('comes from the environment', () => {
@@ -29,6 +29,7 @@ describe('the server', () => {
       connection: { address: 'server:1', apiKey: 'key', tls: true },
       namespace: 'space',
       given: 'TEMPORAL_ADDRESS',
+      storage: {},
     });
   });
 
@@ -42,6 +43,7 @@ describe('the server', () => {
     expect(serverSettings({}, withProfile())).toEqual({
       connection: { address: '127.0.0.1:7233' },
       namespace: 'from-default',
+      storage: {},
     });
   });
 
@@ -52,6 +54,7 @@ describe('the server', () => {
       namespace: 'mine',
       taskQueue: 'queue',
       given: '--address',
+      storage: {},
     });
   });
 

@@ -1,15 +1,16 @@
 /** The trip desk on the shared server, on a task queue of its own, for the commands that look at trees and answer. */
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { finished, perdure, temporaryFolder } from './command.js';
+import { finished, perdure, sharedDataDir } from './command.js';
 import type { Command, Finished } from './command.js';
 
-const folder = join(import.meta.dirname, '../../examples/trip-desk');
+export const folder = join(import.meta.dirname, '../../examples/trip-desk');
 export const clientTools = join(folder, 'client-tools.json');
 
 export interface TripDesk {
+  /** With which a command finds it. */
+  flags: string[];
   /** `perdure <args>` with the flags that find this desk. */
   command(...args: string[]): Command;
   done(...args: string[]): Promise<Finished>;
@@ -19,7 +20,7 @@ export interface TripDesk {
 }
 
 export async function openTripDesk(): Promise<TripDesk> {
-  const dataDir = temporaryFolder();
+  const dataDir = sharedDataDir();
   const taskQueue = `desk-${randomUUID()}`;
   const flags = ['--address', inject('temporalAddress'), '--task-queue', taskQueue, '--data-dir', dataDir];
   const command = (...args: string[]) => perdure([...args, ...flags], { cwd: folder });
@@ -27,6 +28,7 @@ export async function openTripDesk(): Promise<TripDesk> {
   await worker.printed(taskQueue);
   const watching: Command[] = [];
   return {
+    flags,
     command,
     done: (...args) => finished(command(...args)),
     async start(...more) {
@@ -40,7 +42,6 @@ export async function openTripDesk(): Promise<TripDesk> {
       for (const watcher of watching) watcher.signal('SIGHUP');
       worker.signal('SIGTERM');
       await Promise.all([worker.exited, ...watching.map((watcher) => watcher.exited)]);
-      rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StreamEvent } from '../../client/index.js';
+import { createNotices } from '../../cli/notices.js';
 import { fit, printable, textWidth, wrap } from '../../cli/text-width.js';
 import { createPlainView } from '../../cli/view/plain-view.js';
 import { createTerminalView } from '../../cli/view/terminal-view.js';
@@ -36,7 +37,7 @@ describe('a run on a terminal', () => {
 
   /** Shows the events one by one, a frame after each, and gives the terminal. */
   function show(events: StreamEvent[], terminal = createFakeTerminal()) {
-    const view = createTerminalView(terminal.stream);
+    const view = createTerminalView(terminal.stream, { markdown: true });
     for (const event of events) {
       view.event(event);
       vi.advanceTimersByTime(100);
@@ -138,6 +139,32 @@ describe('a run on a pipe', () => {
     expect(show([end('One two.')])).toBe('\nOne two.\n\nsuccess · r\n');
   });
 
+  it('takes control sequences out, wherever the pieces of a text are cut', () => {
+    const text = 'a\x1b[1;31mb\x1b]0;title\x07c\x1b]52;c;c3RvbGVu\x1b\\d\u009b2Je\tf\x1b';
+    for (let at = 1; at < text.length; at++) {
+      const pieces = [chunk(text.slice(0, at)), chunk(text.slice(at))];
+      expect(show([...pieces, end(text)])).toBe('\nabcde\tf\n\nsuccess · r\n');
+    }
+    expect(show([...text.split('').map((piece) => chunk(piece)), end(text)])).toBe('\nabcde\tf\n\nsuccess · r\n');
+  });
+
+  it('waits for no end of a sequence that has none', () => {
+    const out = new PassThrough();
+    createPlainView(out, new PassThrough()).event(chunk(`\x1b]0;${'x'.repeat(5_000)}`));
+    expect(String(out.read()).replace(/^[^x]*/, '')).toHaveLength(5_000);
+  });
+
+  it('says what tools say to the user, and the command’s own notes, without them', () => {
+    const [out, errors] = [new PassThrough(), new PassThrough()];
+    const view = createPlainView(out, errors);
+    view.event(durable('notice_posted', { text: 'one\x1b]0;title\x07 two' }));
+    view.event(durable('file_generated', { filename: 'a\x1b[2Jb', mime_type: 'x/\u009b2J', byte_size: 1 }));
+    view.note('three\x1b[2J four');
+    view.end({ tone: 'bad', text: 'failed', reason: 'five\x1b[2J six' });
+    expect(String(out.read())).toBe('one two\nfile: ab (x/, 1 byte)\nfive six\n\nfailed\n');
+    expect(String(errors.read())).toBe('three four\n');
+  });
+
   it('writes a text again when pieces of it were lost', () => {
     const text = show([chunk('One three'), end('One two three.')]);
     expect(text).toBe(
@@ -151,6 +178,16 @@ describe('a run on a pipe', () => {
       '\nWrong\n[attempt 1 was retracted: what it wrote above is void]\n\nRight.\n\nsuccess · r\n',
     );
     expect(show([...both, end('Right.', 2)])).toBe('\nRight.\n\nsuccess · r\n');
+  });
+});
+
+describe('a worker’s notices', () => {
+  it('have no control sequences on a pipe', () => {
+    const stream = new PassThrough();
+    const notices = createNotices(stream as unknown as typeof process.stderr);
+    notices.passing('mcp: one\x1b]0;title\x07 two');
+    notices.lasting('mcp: three\x1b]52;c;c3RvbGVu\x07 four\u009b2J');
+    expect(String(stream.read())).toBe('mcp: one two\nmcp: three four\n');
   });
 });
 

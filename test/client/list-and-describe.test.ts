@@ -1,5 +1,6 @@
 /** Listing runs by visibility, and what the server knows of a run at once. */
 import { randomUUID } from 'node:crypto';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { workerPolls } from '../../client/worker-polls.js';
 import { createWorld, until } from '../support/world.js';
@@ -27,6 +28,7 @@ describe('describe', () => {
     const { run_id } = await world.client.runs.start(request, { request_digest: 'd1' });
     expect(await world.client.runs.describe(run_id)).toEqual({
       run_id,
+      agent_id: 'test.node',
       org_id: 'acme',
       created_by: 'ann',
       request_digest: 'd1',
@@ -53,7 +55,12 @@ describe('describe', () => {
       args: [{ agent_id: 'test.node', input: hello, org_id: 'globex', created_by: 'gus' }],
     });
     await world.logOf(runId);
-    expect(await world.client.runs.describe(runId)).toEqual({ run_id: runId, org_id: 'globex', created_by: 'gus' });
+    expect(await world.client.runs.describe(runId)).toEqual({
+      run_id: runId,
+      agent_id: 'test.node',
+      org_id: 'globex',
+      created_by: 'gus',
+    });
   });
 
   it.each(['no-such-run', 'no/such/child', '', 'x'.repeat(2_000), 'nul\0', 'ü/💥'])(
@@ -68,6 +75,14 @@ describe('describe', () => {
     const handle = await world.temporal.workflow.start('somethingElse', { workflowId, taskQueue: 'nobody', args: [] });
     await expect(world.client.runs.describe(workflowId)).rejects.toMatchObject({ code: 'unknown_run' });
     await handle.terminate();
+  });
+});
+
+describe('start', () => {
+  it('makes up an id that says whose run it is', async () => {
+    const { run_id } = await world.client.runs.start({ agent_id: 'test.node', input: hello });
+    expect(run_id).toMatch(/^test\.node-[0-9a-f]{8}-[0-9a-f-]{27}$/);
+    await world.logOf(run_id);
   });
 });
 
@@ -109,6 +124,44 @@ describe('list', () => {
     expect(await listed({ org_id: org, created_after: new Date(Date.now() + 60_000) })).toEqual([]);
     expect(await listed({ org_id: org, created_before: new Date(0) })).toEqual([]);
     expect(await listed({ org_id: org, created_before: new Date(Date.now() + 60_000) })).toHaveLength(5);
+  });
+
+  it('finds those that wait for somebody, by what the run or one below it waits for', async () => {
+    const waitingOrg = `org-${randomUUID()}`;
+    const attribute = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
+    // As runs write it: on a queue that nobody polls, these stay as they are.
+    const begin = async (name: string, kind?: string) => {
+      const typedSearchAttributes = [
+        { key: attribute('PerdureOrgId'), value: waitingOrg },
+        ...(kind === undefined ? [] : [{ key: attribute('PerdureWaiting'), value: kind }]),
+      ];
+      const workflowId = `${name}-${randomUUID()}`;
+      const options = { workflowId, taskQueue: 'nobody', args: [], typedSearchAttributes };
+      return world.temporal.workflow.start('agentRun', options);
+    };
+    const approval = await begin('approval', 'approval');
+    const question = await begin('question', 'clarification');
+    const gone = await begin('gone', 'external_tools');
+    const busy = await begin('busy');
+    await gone.terminate();
+    const waits = async (waiting?: boolean) => {
+      const { runs } = await world.client.runs.list({
+        org_id: waitingOrg,
+        ...(waiting === undefined ? {} : { waiting }),
+      });
+      return Object.fromEntries(runs.map((run) => [run.run_id, run.waiting ?? null]));
+    };
+    const ended = async () => (await world.client.runs.list({ org_id: waitingOrg })).runs.filter((run) => run.ended_at);
+    await until(
+      async () => Object.keys(await waits()).length === 4 && (await ended()).length === 1,
+      'all to be listed',
+    );
+    const open = { [approval.workflowId]: 'approval', [question.workflowId]: 'clarification' };
+    expect(await waits(true)).toEqual(open);
+    const others = { [gone.workflowId]: null, [busy.workflowId]: null };
+    expect(await waits(false)).toEqual(others);
+    expect(await waits()).toEqual({ ...open, ...others });
+    await Promise.all([approval, question, busy].map((handle) => handle.terminate()));
   });
 
   it('gives every run once over pages of two', async () => {

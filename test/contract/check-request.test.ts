@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { checkRequest } from '../../contract/check-request.js';
-import { INPUT_LIMIT_BYTES } from '../../contract/sizes.js';
+import { INPUT_LIMIT_BYTES, TEXT_LIMITS } from '../../contract/sizes.js';
 
 const smallest = { agent_id: 'demo.assistant', input: 'hello' };
+
+const clientTool = (name: string, input_schema: object) => ({ name, description: 'Does it.', input_schema });
+const withSchema = (schema: object) => ({ ...smallest, client_tools: [clientTool('client_act', schema)] });
+const deep = (levels: number): object => (levels === 0 ? {} : { not: deep(levels - 1) });
 
 describe('a request for a run', () => {
   it('needs no more than an agent and an input', () => {
@@ -29,6 +33,22 @@ describe('a request for a run', () => {
       'a time that is no duration',
       { ...smallest, limits: { run: { time_budget: 'soon' } } },
       /limits\.run\.time_budget: is no duration/,
+    ],
+    ['a tool of the caller’s with a schema that is too deep', withSchema(deep(100)), /nested more than 64 levels/],
+    [
+      'a tool of the caller’s with a schema that is too long',
+      withSchema({ description: 'x'.repeat(200_000) }),
+      /client_tools\.0\.input_schema: its schema has more than 131072 characters/,
+    ],
+    [
+      'a tool of the caller’s with too many references',
+      withSchema({ allOf: Array.from({ length: 501 }, () => ({ $ref: '#' })) }),
+      /more than 500 references/,
+    ],
+    [
+      'too many tools of the caller’s',
+      { ...smallest, client_tools: Array.from({ length: 129 }, (_, n) => clientTool(`client_t${n}`, {})) },
+      /client_tools: .*128/,
     ],
     ['a text', 'hello', /request: /],
     ['nothing', undefined, /request: /],
@@ -73,5 +93,28 @@ describe('a request for a run', () => {
       { type: 'text', text: 'y'.repeat(INPUT_LIMIT_BYTES / 2) },
     ];
     expect(() => checkRequest({ ...smallest, input })).toThrow(expect.objectContaining({ code: 'input_too_large' }));
+  });
+
+  it.each([
+    ['metadata', { text: 'x'.repeat(16 * 1024) }],
+    ['client_tools', [1, 2, 3].map((n) => clientTool(`client_t${n}`, { description: 'x'.repeat(100_000) }))],
+    ['goals', [{ goal_type: 'x', goal_data: { text: 'x'.repeat(70_000) } }]],
+    ['created_by', 'x'.repeat(2_000)],
+    ['roles', Array.from({ length: 3 }, () => 'x'.repeat(6_000))],
+    ['policy', { deny: Array.from({ length: 5_000 }, () => 'test.tools.echo') }],
+  ])('is refused where %s is too large, with its size and the limit', (field, value) => {
+    const limit = TEXT_LIMITS[field as keyof typeof TEXT_LIMITS];
+    expect(() => checkRequest({ ...smallest, [field]: value })).toThrow(
+      expect.objectContaining({
+        code: 'input_too_large',
+        issues: [{ path: field, message: expect.stringMatching(`^has \\d+ bytes; at most ${limit} can be taken$`) }],
+      }),
+    );
+  });
+
+  it('of a turn keeps what its thread was given when the table was another one', () => {
+    const thread = { turn: 1, length: 0, digest: 'x', characters: 0 };
+    const metadata = { text: 'x'.repeat(32 * 1024) };
+    expect(checkRequest({ ...smallest, metadata, thread }).metadata).toEqual(metadata);
   });
 });

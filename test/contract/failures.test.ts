@@ -52,6 +52,9 @@ describe('the table of errors', () => {
 describe('a PerdureError', () => {
   it('does not double the full stop of what happened', () => {
     expect(new PerdureError('internal', 'It broke.\n').message).toBe('It broke. See the worker’s log for the cause.');
+    // Also where the one is made of the other.
+    const inner = new PerdureError('internal', 'It broke');
+    expect(new PerdureError('internal', `Here: ${inner.message}`).message).toBe(`Here: ${inner.message}`);
   });
 
   it('keeps its details and its cause', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ArtefactInfo, ArtefactStore } from '../../contract/artefacts.js';
+import type { ArtefactInfo, Artefacts } from '../../contract/artefacts.js';
 import type { ContentPart } from '../../contract/messages.js';
 import { offloadMedia } from '../../contract/offload-media.js';
 import { INLINE_LIMIT_BYTES } from '../../contract/sizes.js';
@@ -78,7 +78,7 @@ function dataUrl(type: string, bytes: Buffer): string {
 
 function memoryStore() {
   const kept: (ArtefactInfo & { bytes: Uint8Array })[] = [];
-  const store: ArtefactStore = {
+  const store: Artefacts = {
     put(content, media_type) {
       const bytes = Buffer.from(content);
       const info = { id: `id_${kept.length + 1}`, byte_size: bytes.length, media_type };

@@ -1,13 +1,11 @@
-/** Workers in processes of their own, and a client beside them without a channel, as another process would be. */
+/** Workers in processes of their own, and a client beside them, as another process would be: live text comes by signals. */
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { PerdureClient, StreamEvent } from '../../client/index.js';
 import type { DurableEvent } from '../../contract/events.js';
 import type { RuntimeOptions } from '../../kit/index.js';
 import { connectClient } from '../../worker/create-worker.js';
 import type { ConnectedClient, ServerOptions } from '../../worker/create-worker.js';
+import { createDataDir } from '../support/data-dir.js';
 import { startWorkerProcess } from '../support/worker-process.js';
 import type { WorkerProcess } from '../support/worker-process.js';
 import { collect, durable, until } from '../support/world.js';
@@ -41,7 +39,7 @@ export interface CrashWorld extends Pick<ConnectedClient, 'client' | 'temporal'>
 }
 
 export async function createCrashWorld(address: string): Promise<CrashWorld> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'perdure-crash-'));
+  const dataDir = await createDataDir('crash');
   const server: ServerOptions = {
     connection: { address },
     namespace: 'default',
@@ -50,7 +48,7 @@ export async function createCrashWorld(address: string): Promise<CrashWorld> {
   };
   const clients: ConnectedClient[] = [];
   const connect = async () => {
-    const connected = await connectClient(server);
+    const connected = await connectClient(server, { live: 'temporal' });
     clients.push(connected);
     return connected;
   };
@@ -82,7 +80,6 @@ export async function createCrashWorld(address: string): Promise<CrashWorld> {
       for (const worker of started) worker.kill('SIGKILL');
       await Promise.all(started.map((worker) => worker.exited));
       await Promise.all(clients.map((connected) => connected.close()));
-      await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -41,7 +41,7 @@ describe('a worker killed with SIGKILL', { timeout: TEST_TIMEOUT_MS }, () => {
   }
 
   it('in the middle of the answer of the profile that was fallen back on: that one is asked again', async () => {
-    const { reader, log } = await crashIn(3, { text: words, delay_ms: 60, attempts: [overloaded, overloaded, {}] });
+    const { reader, log } = await crashIn(3, { text: words, delay_ms: 150, attempts: [overloaded, overloaded, {}] });
     expect(ofType(log, 'model_fallback')).toMatchObject([
       { from: 'frail', to: 'script', reason: 'model_overloaded', attempt: 3, step_id: 'step_1' },
     ]);

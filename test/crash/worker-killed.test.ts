@@ -21,7 +21,8 @@ const stories = {
   model: () =>
     script([
       { text: 'First a tool.', tool_calls: [call('tools.echo', { text: 'a' })] },
-      { thinking: 'Now I know.', text: words, delay_ms: 60 },
+      // Longer than a task waits for a worker that is gone: what the next attempt says is then told while it is said.
+      { thinking: 'Now I know.', text: words, delay_ms: 150 },
     ]),
   repeatable: (file: (name: string) => string) =>
     script([

@@ -87,6 +87,7 @@ describe('the Dockerfile', () => {
     '**/.env.*',
     '**/*.key',
     '**/api-keys.json',
+    '**/perdure.db*',
   ])('keeps %s out of the build', (pattern) => {
     expect(ignored).toContain(pattern);
   });

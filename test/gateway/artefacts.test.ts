@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { EventOf } from '../../contract/events.js';
 import { defineAgent, defineTool } from '../../kit/index.js';
-import { createApiKeys } from '../../store/api-keys.js';
 import { call, script, testConfig } from '../support/test-agents.js';
 import { createWorld, ofType } from '../support/world.js';
 import type { World } from '../support/world.js';
@@ -39,7 +38,7 @@ beforeAll(async () => {
   world = await createWorld({ ...config, agents: [maker] });
   orgs = await createOrgs();
   gateway = await serveFor(world, orgs.auth, { limits: { requests_per_second: 1_000, request_burst: 1_000 } });
-  const metrics = await createApiKeys(orgs.path).create({
+  const metrics = await orgs.keys.create({
     org_id: orgs.acme,
     user_id: 'max',
     role: 'member',
@@ -214,8 +213,8 @@ describe('the event contract over HTTP', () => {
       .filter((line) => line.includes('"generated_file"'))
       .map((line) => JSON.parse(line) as { url?: string });
 
-  it('says where a file is, through the profile it was asked for; the log has no addresses', async () => {
-    const { run_id, file, path } = await made({ ...ABC, content: 'with an address' });
+  it('says where a file is, in an address that needs no credential; the log has none', async () => {
+    const { run_id, file } = await made({ ...ABC, content: 'with an address' });
     expect(file).not.toHaveProperty('url');
     const stream = runPath(run_id, '/events?dialect=event_contract&format=ndjson');
     const [line] = await lines(ann!, stream);
@@ -225,10 +224,10 @@ describe('the event contract over HTTP', () => {
       filename: 'letters.txt',
       mime_type: 'text/plain',
       file_id: file.file_id,
-      url: path,
+      url: expect.stringMatching(/^\/v1\/files\//),
     });
-    expect((await ann!.get(line?.url ?? '')).text).toBe('with an address');
-    expect(await lines(ann!, `${stream}&profile=user_chat`)).toMatchObject([{ url: `${path}?profile=user_chat` }]);
+    expect((await gateway.as().get(line?.url ?? '')).text).toBe('with an address');
+    expect(await lines(ann!, `${stream}&profile=user_chat`)).toEqual([line]);
     expect((await lines(counter!, stream))[0]).not.toHaveProperty('url');
   });
 });

@@ -2,17 +2,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { apiKeyCheck } from '../../gateway/auth/api-key.js';
 import type { Auth, TokenCheck } from '../../gateway/auth/authenticate.js';
+import { createFileLinks } from '../../gateway/file-links.js';
 import { createLog } from '../../gateway/log.js';
 import type { GatewayOptions } from '../../gateway/create-gateway.js';
 import { serveGateway } from '../../gateway/serve-gateway.js';
 import type { RunningGateway } from '../../gateway/serve-gateway.js';
 import { workerPolls } from '../../client/worker-polls.js';
-import { createApiKeys } from '../../store/api-keys.js';
-import { openGatewayRecords } from '../../store/gateway-records.js';
 import type { ApiKeys } from '../../store/api-keys.js';
+import { recordsIn } from '../support/records.js';
 import type { World } from '../support/world.js';
 
 export const CATALOG: GatewayOptions['catalog'] = {
@@ -20,6 +20,7 @@ export const CATALOG: GatewayOptions['catalog'] = {
     { agent_id: 'test.node', model_profile: 'script', tools: [{ tool_id: 'test.tools.echo', description: 'Echo.' }] },
   ],
   model_profiles: [{ id: 'script', label: 'Script', description: 'A scripted model.', is_default: true }],
+  policies: new Map(),
 };
 
 export interface Answer {
@@ -42,18 +43,21 @@ export interface GatewayWorld extends RunningGateway {
 }
 
 export async function serveFor(
-  world: Pick<World, 'client' | 'temporal' | 'server' | 'artefacts'>,
+  world: Pick<World, 'client' | 'temporal' | 'server' | 'artefacts' | 'storage'>,
   auth: Auth,
   extra: Partial<GatewayOptions> & { stopGraceMs?: number } = {},
 ): Promise<GatewayWorld> {
   let log = '';
+  const records = await recordsIn(world.server.dataDir);
   const gateway = await serveGateway({
     runs: world.client.runs,
     threads: world.client.threads,
-    records: openGatewayRecords(world.server.dataDir),
+    records,
     artefacts: world.artefacts,
+    payloads: world.storage.payloads,
     workerPolls: () => workerPolls(world.temporal, world.server.taskQueue),
     catalog: CATALOG,
+    files: createFileLinks({ secret: randomBytes(32) }),
     auth,
     log: createLog({ write: (line) => void (log += line) }, 'trace'),
     host: '127.0.0.1',
@@ -61,7 +65,11 @@ export async function serveFor(
     endStreams: () => Promise.resolve(),
     ...extra,
   });
-  return { ...gateway, log: () => log, as: (token) => caller(gateway.url, token) };
+  const stop = async () => {
+    await gateway.stop();
+    await records.close();
+  };
+  return { ...gateway, stop, log: () => log, as: (token) => caller(gateway.url, token) };
 }
 
 export function caller(url: string, token?: string): Caller {
@@ -97,7 +105,8 @@ export function caller(url: string, token?: string): Caller {
 export interface Orgs {
   auth: Auth & { kind: 'on' };
   keys: ApiKeys;
-  path: string;
+  /** Where their database is. */
+  folder: string;
   /** Org names are made up, since all tests share one server. */
   acme: string;
   globex: string;
@@ -106,13 +115,14 @@ export interface Orgs {
   bob: string;
   ada: string;
   gus: string;
+  /** Of whoever runs the gateway. */
+  operator: string;
   remove(): Promise<void>;
 }
 
 export async function createOrgs(...others: TokenCheck[]): Promise<Orgs> {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-keys-'));
-  const path = join(folder, 'api-keys.json');
-  const keys = createApiKeys(path);
+  const { keys, close } = await recordsIn(folder);
   const [acme, globex] = [`acme-${randomUUID()}`, `globex-${randomUUID()}`];
   const profiles = ['agent_debug', 'user_chat'] as ['agent_debug', 'user_chat'];
   const make = async (org_id: string, user_id: string, role: 'member' | 'admin') =>
@@ -120,14 +130,20 @@ export async function createOrgs(...others: TokenCheck[]): Promise<Orgs> {
   return {
     auth: { kind: 'on', checks: [apiKeyCheck(keys), ...others] },
     keys,
-    path,
+    folder,
     acme,
     globex,
     ann: await make(acme, 'ann', 'member'),
     bob: await make(acme, 'bob', 'member'),
     ada: await make(acme, 'ada', 'admin'),
     gus: await make(globex, 'gus', 'admin'),
-    remove: () => rm(folder, { recursive: true, force: true }),
+    operator: (
+      await keys.create({ org_id: acme, user_id: 'prometheus', role: 'member', profiles, scopes: ['metrics'] })
+    ).key,
+    async remove() {
+      await close();
+      await rm(folder, { recursive: true, force: true });
+    },
   };
 }
 

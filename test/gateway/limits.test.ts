@@ -1,23 +1,29 @@
 /** What one caller may take, what pages may call, and how the gateway ends. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Client, Connection } from '@temporalio/client';
 import { createClient } from '../../client/index.js';
 import type { Runs } from '../../client/index.js';
 import { workerPolls } from '../../client/worker-polls.js';
+import { createAddressSlots } from '../../gateway/limits/address-slots.js';
 import { DEFAULT_LIMITS } from '../../gateway/limits/gateway-limits.js';
 import type { GatewayLimits } from '../../gateway/limits/gateway-limits.js';
 import { createRateLimit } from '../../gateway/limits/rate-limit.js';
 import { createLog } from '../../gateway/log.js';
+import { ROUTES } from '../../gateway/routes/table.js';
 import { serveGateway } from '../../gateway/serve-gateway.js';
+import type { Records } from '../../store/records.js';
+import { recordsIn } from '../support/records.js';
 import { script } from '../support/test-agents.js';
 import { treeConfig } from '../support/tree-agents.js';
-import { openGatewayRecords } from '../../store/gateway-records.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
 import { CATALOG, createOrgs, readRest, runPath, serveFor } from './gateway-world.js';
 import type { Answer, GatewayWorld, Orgs } from './gateway-world.js';
+import { pageFetch } from './page-fetch.js';
 
 let world: World;
 let orgs: Orgs;
@@ -70,7 +76,7 @@ describe('a stream whose key is revoked', () => {
       profiles: ['user_chat'],
     });
     const runId = await hanging();
-    const response = await fetch(`${gateway.url}${runPath(runId, '/events?on_disconnect=cancel')}`, {
+    const response = await fetch(`${gateway.url}${runPath(runId, '/events?on_disconnect=cancel&trailer=true')}`, {
       headers: { authorization: `Bearer ${key}` },
     });
     expect(response.status).toBe(200);
@@ -80,8 +86,8 @@ describe('a stream whose key is revoked', () => {
     });
     expect(await orgs.keys.revoke(id)).toBe(true);
     expect(await reading).not.toContain('"perdure":"end"');
-    const { phase, cancellation } = await world.client.runs.get(runId);
-    expect([phase, cancellation]).toEqual(['planning', undefined]);
+    const { status, cancellation } = await world.client.runs.get(runId);
+    expect([status, cancellation]).toEqual(['running', undefined]);
     // Nobody else notices.
     const { value } = await other.body!.getReader().read();
     expect(value?.length).toBeGreaterThan(0);
@@ -155,6 +161,57 @@ describe('the rate limit', () => {
   });
 });
 
+describe('connections', () => {
+  const ASK = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+
+  /** Connected, and silent. */
+  function idle(url: string, localAddress = '127.0.0.1'): Promise<Socket> {
+    const { hostname, port } = new URL(url);
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port: Number(port), host: hostname, localAddress }, () => resolve(socket));
+      socket.once('error', reject);
+      onTestFinished(() => void socket.destroy());
+    });
+  }
+
+  it('are counted per address, refused in words beyond the limit, and free again when they close', async () => {
+    const gateway = await served({ connections_per_address: 3 });
+    const silent = await Promise.all([1, 2, 3].map(() => idle(gateway.url)));
+    // Nothing is asked here: the answer comes by itself.
+    expect(await raw(gateway.url)).toMatch(/^HTTP\/1.1 429 [^]*"code":"too_many_connections"[^]*3 connections/);
+    expect(gateway.log()).not.toContain('/healthz');
+    const other = await idle(gateway.url, '127.0.0.2');
+    other.write(ASK);
+    const [answer] = (await once(other, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 200 /);
+    silent[0]?.destroy();
+    await until(async () => (await raw(gateway.url, ASK)).startsWith('HTTP/1.1 200'), 'a free connection');
+  });
+
+  it('that are refused run no request, whatever they send', async () => {
+    const gateway = await served({ connections_per_address: 1 });
+    await idle(gateway.url);
+    const ask = `GET /v1/agents HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${orgs.ann}\r\n\r\n`;
+    for (let n = 0; n < 50; n++) expect(await raw(gateway.url, ask)).not.toContain('HTTP/1.1 200');
+    expect(gateway.log()).not.toContain('/v1/agents');
+  });
+
+  it('of one network of IPv6 are those of one address', () => {
+    const slots = createAddressSlots(1);
+    const isFree = (address: string) => slots.take(address) !== undefined;
+    expect(isFree('2001:db8::1')).toBe(true);
+    expect(isFree('2001:db8:0:0:ffff::2')).toBe(false);
+    expect(isFree('2001:0db8::abcd:1:2:3')).toBe(false);
+    expect(isFree('2001:db8:0:1::1')).toBe(true);
+    expect(isFree('::1')).toBe(true);
+    expect(isFree('fe80::1%eth0')).toBe(true);
+    expect(isFree('fe80::2%eth1')).toBe(false);
+    expect(isFree('::ffff:192.0.2.1')).toBe(true);
+    expect(isFree('192.0.2.1')).toBe(false);
+    expect(isFree('192.0.2.2')).toBe(true);
+  });
+});
+
 describe('open streams', () => {
   it('are counted per principal, and free again when they end or the client goes', async () => {
     const gateway = await served({ open_streams: 2 });
@@ -173,23 +230,56 @@ describe('open streams', () => {
     expect(code(await ann.get(runPath(runId, '/events')))).toEqual([429, 'too_many_streams']);
     const body = { agent_id: 'test.node', input: 'x', thread_id: 'too-many' };
     expect(code(await ann.post('/v1/runs?stream=true', body))).toEqual([429, 'too_many_streams']);
-    expect((await gateway.as(orgs.ada).get('/metrics')).text).toContain('perdure_open_streams 2\n');
+    expect((await gateway.as(orgs.operator).get('/metrics')).text).toContain('perdure_open_streams 2\n');
     expect((await gateway.as(orgs.bob).get(runPath(runId, '/events?follow=false'))).status).toBe(200);
     streams[0]?.abort();
     await until(async () => (await ann.get(runPath(runId, '/events?follow=false'))).status === 200, 'a free place');
     streams[1]?.abort();
-    const none = async () => (await gateway.as(orgs.ada).get('/metrics')).text.includes('perdure_open_streams 0\n');
+    const none = async () =>
+      (await gateway.as(orgs.operator).get('/metrics')).text.includes('perdure_open_streams 0\n');
     await until(none, 'no stream to be open');
     expect((await world.client.runs.get(runId)).status).toBe('running');
   });
 });
 
 describe('pages of other origins', () => {
-  it('may not call by default, and may where they are listed', async () => {
-    const closed = await served({});
-    const page = { origin: 'https://app.example' };
-    expect((await closed.as(orgs.ann).get('/v1/agents', page)).headers.get('access-control-allow-origin')).toBeNull();
+  it('may not call by default, and are told so in an answer that they can read', async () => {
+    const gateway = await served({});
+    const page = pageFetch('https://app.example');
+    const headers = { authorization: `Bearer ${orgs.ann}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ agent_id: 'test.node', input: 'hello', run_id: 'refused-origin' });
+    for (const init of [{ headers }, { headers, method: 'POST', body }, {}]) {
+      const refused = await page(`${gateway.url}/v1/runs`, init);
+      expect([refused.status, await refused.json()]).toEqual([
+        403,
+        {
+          error: {
+            code: 'origin_refused',
+            message: 'pages of the origin "https://app.example" may not call this gateway.',
+            next_step: expect.stringContaining('--cors-origins'),
+            request_id: expect.any(String) as string,
+          },
+        },
+      ]);
+    }
+    await expect(world.client.runs.get('refused-origin')).rejects.toThrow('there is no run');
+    const thread = await page(`${gateway.url}/v1/ai/threads`, { headers });
+    expect(await thread.json()).toMatchObject({ error: { message: expect.stringContaining('--cors-origins') } });
+  });
 
+  it('are refused by a browser’s word alone where a proxy may have changed the host', async () => {
+    const gateway = await served({});
+    const behind = { origin: 'https://gateway.example' };
+    const answer = await gateway.as(orgs.ann).get('/v1/agents', behind);
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, null]);
+    const own = { ...behind, 'sec-fetch-site': 'same-origin' };
+    expect((await gateway.as(orgs.ann).get('/v1/agents', own)).status).toBe(200);
+    const foreign = { ...behind, 'sec-fetch-site': 'same-site' };
+    expect(code(await gateway.as(orgs.ann).get('/v1/agents', foreign))).toEqual([403, 'origin_refused']);
+  });
+
+  it('may where they are listed', async () => {
+    const page = { origin: 'https://app.example' };
     const gateway = await served({}, { origins: ['https://app.example'] });
     const preflight = async (origin: string) =>
       (
@@ -201,7 +291,9 @@ describe('pages of other origins', () => {
     const allowed = await preflight('https://app.example');
     expect(allowed.get('access-control-allow-origin')).toBe('https://app.example');
     expect(allowed.get('access-control-allow-headers')).toContain('authorization');
-    expect((await preflight('https://evil.example')).get('access-control-allow-origin')).toBeNull();
+    const listed = pageFetch('https://app.example');
+    const read = await listed(`${gateway.url}/v1/agents`, { headers: { authorization: `Bearer ${orgs.ann}` } });
+    expect(read.status).toBe(200);
     const answer = await gateway.as(orgs.ann).get('/v1/agents', page);
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
     expect(answer.headers.get('vary')).toContain('Origin');
@@ -220,8 +312,8 @@ describe('pages of other origins', () => {
       );
     expect(await ask(`host: localhost:${port}`)).toContain('"unknown_run"');
     expect(await ask(`host: localhost:${port}\r\norigin: http://localhost:${port}`)).toContain('"unknown_run"');
-    expect(await ask(`host: localhost:${port}\r\norigin: https://evil.example`)).toContain('"forbidden"');
-    expect(await ask(`host: localhost:${port}\r\norigin: null`)).toContain('"forbidden"');
+    expect(await ask(`host: localhost:${port}\r\norigin: https://evil.example`)).toContain('"origin_refused"');
+    expect(await ask(`host: localhost:${port}\r\norigin: null`)).toContain('"origin_refused"');
     expect(await ask(`host: evil.example:${port}`)).toContain('"forbidden"');
     expect(await ask(`host: localhost:${port}\r\nsec-fetch-site: cross-site`)).toContain('"forbidden"');
     expect(await ask(`host: localhost:${port}\r\nsec-fetch-site: none`)).toContain('"unknown_run"');
@@ -246,11 +338,17 @@ describe('a stream that fails', () => {
 });
 
 describe('starting', () => {
+  let records: Records;
+  beforeAll(async () => {
+    records = await recordsIn(world.server.dataDir);
+  });
+  afterAll(() => records.close());
   const options = () => ({
     runs: world.client.runs,
     threads: world.client.threads,
-    records: openGatewayRecords(world.server.dataDir),
+    records,
     artefacts: world.artefacts,
+    payloads: world.storage.payloads,
     workerPolls: () => Promise.resolve(true),
     catalog: CATALOG,
     log: createLog({ write: () => {} }),
@@ -311,13 +409,39 @@ describe('what goes wrong inside', () => {
 describe('a Temporal server that gives no answer', () => {
   it('is 503, with when to try again and without its address', async () => {
     const temporal = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
-    const { runs } = createClient({ client: temporal });
-    const gateway = await served({}, { runs, workerPolls: () => workerPolls(temporal) });
+    const { runs, threads } = createClient({ client: temporal });
+    const gateway = await served({}, { runs, threads, workerPolls: () => workerPolls(temporal) });
     const answer = await gateway.as(orgs.ann).get(runPath('any'));
     expect(code(answer)).toEqual([503, 'server_unreachable']);
     expect(answer.headers.get('retry-after')).toBe('2');
     expect(answer.text).not.toContain('127.0.0.1');
     expect(code(await gateway.as().get('/readyz'))).toEqual([503, 'not_ready']);
+
+    const bodies: Record<string, object> = {
+      '/v1/runs': { agent_id: 'test.node', input: 'hello' },
+      '/v1/ai/threads': { messages: ['hello'] },
+      '/v1/ai/threads/{thread_id}/messages': { message: 'hello' },
+      '/v1/ai/threads/{thread_id}/fork': { message_sequence_num: 0 },
+    };
+    const asked = ROUTES.filter(({ access, path, method }) => {
+      const isKept = /catalog|agents|profiles|feedback|metrics|chats/.test(path);
+      return access !== 'open' && !isKept && (method === 'GET' || path in bodies || path.endsWith('/cancel'));
+    });
+    expect(asked.length).toBeGreaterThan(12);
+    const answers = await Promise.all(
+      asked.map(async ({ method, path }) => {
+        const place = path.replaceAll(/\{\w+\}/g, 'any');
+        const query = path.endsWith('/delta') ? '?next_token=x' : '';
+        const { status, text } = await gateway
+          .as(orgs.ann)
+          .call(method, place + query, method === 'GET' ? undefined : bodies[path]);
+        return { route: `${method} ${path}`, status, text };
+      }),
+    );
+    for (const { route, status, text } of answers) {
+      expect({ route, status }).toEqual({ route, status: 503 });
+      expect(text).not.toMatch(/[A-Z]{3,}_?[A-Z]*:|DEADLINE|UNAVAILABLE|Deadline|gRPC|127\.0\.0\.1|Failed to/);
+    }
   });
 });
 

@@ -115,7 +115,7 @@ describe('POST /v1/runs', () => {
       .map((line) => (JSON.parse(line) as { type: string }).type);
     expect(types[0]).toBe('run_started');
     expect(types).toContain('run_completed');
-    expect(answer.headers.get('location')).toMatch(/^\/v1\/runs\/run_/);
+    expect(answer.headers.get('location')).toMatch(/^\/v1\/runs\/test\.node-/);
   });
 
   it('starts no run where the stream is refused', async () => {
@@ -269,7 +269,7 @@ describe('reading', () => {
   });
 
   it('GET /events streams it', async () => {
-    const answer = await me.get(runPath(root, '/events?trailer=false'));
+    const answer = await me.get(runPath(root, '/events?trailer=false&commit=true'));
     isDescribed('streamEvents', answer);
     expect(answer.text.trim().split('\n')).toHaveLength((await world.logOf(root)).length);
     const flat = await me.get(runPath(root, '/events?profile=agent_debug&follow=false'));
@@ -358,7 +358,10 @@ describe('commands', () => {
     const runId = await start([{ tool_calls: [call('guarded.always', { text: 'x' })] }, { text: 'ok' }]);
     await until(async () => ((await me.get(runPath(runId))).body['awaits'] as unknown[]).length === 1, 'the approval');
     const snapshot = (await me.get(runPath(runId))).body;
-    const [{ await_id, digest }] = snapshot['awaits'] as [{ await_id: string; digest: string }];
+    const [{ await_id, digest, rendering }] = snapshot['awaits'] as [
+      Record<'await_id' | 'digest' | 'rendering', string>,
+    ];
+    expect(rendering).toBe('{"text":"x"}\ntest.guarded.always');
     const path = runPath(runId, '/approvals');
     const maybe = await me.post(path, { await_id, digest, decision: 'maybe' });
     expect(isError(maybe, 400, 'invalid_request').issues).toMatchObject([{ path: 'decision' }]);

@@ -72,7 +72,7 @@ describe('who may read a thread', () => {
     const threadId = await start('private');
     await settled(world.client.threads, threadId);
     const { text } = await gateway.as(orgs.ann).get(path(threadId, 'follow=false&profile=user_chat&trailer=false'));
-    expect(jsonLines(text)[0]).toMatchObject({ type: 'run_started', input: '[redacted]' });
+    expect(jsonLines(text)[0]).toMatchObject({ type: 'run_started', input: '' });
     expect((await gateway.as(orgs.ann).get(path(threadId, 'profile=metrics'))).status).toBe(403);
     expect((await gateway.as(orgs.ann).get(path(threadId, 'turn=2'))).status).toBe(400);
     expect((await gateway.as(orgs.ann).get(path(threadId, 'dialect=latin'))).status).toBe(400);
@@ -103,8 +103,8 @@ describe('a stream of a thread that is open', () => {
     const idle = await start('private');
     await settled(world.client.threads, idle);
     const busy = await start('private', [{ text: ['well'], hang: true }]);
-    const between = await open(key, path(idle, 'from=2'));
-    const within = await open(key, path(busy, 'on_disconnect=cancel'));
+    const between = await open(key, path(idle, 'from=2&trailer=true'));
+    const within = await open(key, path(busy, 'on_disconnect=cancel&trailer=true'));
     await keys.revoke(id);
     const said = await Promise.all([readRest(between), readRest(within)]);
     for (const text of said) expect(text).not.toContain('"perdure":"end"');

@@ -10,7 +10,8 @@ import { treeConfig } from '../support/tree-agents.js';
 import { createWorld } from '../support/world.js';
 import type { World } from '../support/world.js';
 import { script } from '../support/test-agents.js';
-import { createOrgs, runPath, serveFor } from './gateway-world.js';
+import { ownProfiles } from '../../contract/own-profiles.js';
+import { CATALOG, createOrgs, runPath, serveFor } from './gateway-world.js';
 import type { GatewayWorld, Orgs } from './gateway-world.js';
 
 type Keys = Awaited<ReturnType<typeof generateKeyPair>>;
@@ -22,6 +23,7 @@ let jwks: Server;
 let own: Keys;
 let stranger: Keys;
 let fetches = 0;
+const SUPPORT = { kinds: { run_completed: 'include', text_end: 'include' } } as const;
 const issuer = 'https://issuer.example';
 const audience = 'perdure';
 
@@ -82,8 +84,40 @@ describe('a token', () => {
   it('says role and profiles by the claims that the configuration names', async () => {
     const claims = { 'https://perdure.example/role': 'admin', profiles: ['metrics', 'agent_debug'] };
     const me = gateway.as(await token({ claims }));
-    expect((await me.get('/metrics')).status).toBe(200);
+    expect((await me.get('/metrics')).status).toBe(403);
     expect((await me.get(runPath('x', '?profile=user_chat'))).status).toBe(404);
+  });
+
+  it('may name a stream profile of the application’s own, where the gateway has it', async () => {
+    const catalog = { ...CATALOG, profiles: ownProfiles({ support: SUPPORT }) };
+    const other = await serveFor(world, orgs.auth, { catalog });
+    const mine = await token({ claims: { profiles: ['support'] } });
+    const started = await other
+      .as(mine)
+      .post('/v1/runs', { agent_id: 'test.node', input: script([{ text: 'hello' }]) });
+    const runId = String(started.body['run_id']);
+    await world.logOf(runId);
+    const { text } = await other.as(mine).get(runPath(runId, '/events?follow=false'));
+    const types = text.split('\n').flatMap((line) => /"type":"(\w+)"/.exec(line)?.[1] ?? []);
+    await other.stop();
+    expect(types).toEqual(['text_end', 'run_completed']);
+    expect((await gateway.as(mine).get('/v1/agents')).status).toBe(401);
+  });
+
+  it.each([
+    ['a text', 'openid metrics email runs:read'],
+    ['a list', ['openid', 'metrics', 'runs:read']],
+  ])('says what it may do by its scope, as %s, among names of others', async (_form, scope) => {
+    const me = gateway.as(await token({ claims: { scope } }));
+    expect((await me.get('/metrics')).status).toBe(200);
+    expect((await me.get('/v1/runs')).status).toBe(200);
+    expect((await me.post('/v1/runs', { agent_id: 'test.node', input: 'x' })).status).toBe(403);
+  });
+
+  it('may do what its role may, where its scope names nothing of ours', async () => {
+    const me = gateway.as(await token({ claims: { scope: 'openid email' } }));
+    expect((await me.get('/v1/runs')).status).toBe(200);
+    expect((await me.get('/metrics')).status).toBe(403);
   });
 
   const b64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -111,6 +145,8 @@ describe('a token', () => {
     'with an org that could be read as something else': () => token({ claims: { org_id: "a' OR 1=1" } }),
     'with a role that does not exist': () => token({ claims: { 'https://perdure.example/role': 'root' } }),
     'with a profile that does not exist': () => token({ claims: { profiles: ['everything'] } }),
+    'with a scope that looks like ours and is none': () => token({ claims: { scope: 'runs:everything' } }),
+    'with roles that are no names': () => token({ claims: { roles: ['a b'] } }),
     'that is three words': () => 'a.b.c',
   };
   it.each(Object.entries(bad))('%s is refused', async (_what, make) => {

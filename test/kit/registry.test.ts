@@ -68,6 +68,7 @@ describe('the registry of a configuration without mistakes', () => {
         runtime: {
           model_timeout: '1m',
           model_max_attempts: 2,
+          model_retry_for: '5m',
           heartbeat_timeout: 3_000,
           cancel_grace: '250ms',
           continue_as_new_after_events: 100,
@@ -91,6 +92,7 @@ describe('the registry of a configuration without mistakes', () => {
     expect(registry.runtime).toEqual({
       model_timeout_ms: 60_000,
       model_max_attempts: 2,
+      model_retry_ms: 300_000,
       heartbeat_timeout_ms: 3_000,
       cancel_grace_ms: 250,
       continue_as_new_after_events: 100,
@@ -208,9 +210,29 @@ describe('a mistake in a configuration is reported with its file and field:', ()
       'agents[0].limits.tree.time_budget is no duration',
     ],
     [
+      'a choice of a tool that it does not have',
+      { agents: [agent({ tool_choice: 'web.pages.write' })] },
+      'agents[0].tool_choice "web.pages.write" is not auto, required, none or the id of one of its tools',
+    ],
+    [
       'two default profiles',
       { models: { a: { provider, model: 'x', default: true }, b: { provider, model: 'y', default: true } } },
       'models has more than one default: a, b',
+    ],
+    [
+      'a stream profile that hides the end of a run',
+      { profiles: { support: { kinds: { run_completed: 'omit' } } } },
+      'profiles.support.kinds.run_completed cannot be omitted',
+    ],
+    [
+      'a stream profile with the name of one that ships',
+      { profiles: { user_chat: { kinds: { run_completed: 'include' } } } },
+      'profiles.user_chat has the name of a profile that ships',
+    ],
+    [
+      'a stream profile with a name that no credential could have',
+      { profiles: { 'my profile': { kinds: { run_completed: 'include' } } } },
+      'profiles.my profile is no name of a profile',
     ],
     ['a profile without a model', { models: { fast: { provider, model: '' } } }, 'models.fast.model is missing'],
     [
@@ -237,6 +259,11 @@ describe('a mistake in a configuration is reported with its file and field:', ()
       'no attempts at a model call',
       { runtime: { model_max_attempts: 0 } },
       'runtime.model_max_attempts 0 is no number of attempts',
+    ],
+    [
+      'a patience that is no duration',
+      { runtime: { model_retry_for: 'long' } },
+      'runtime.model_retry_for "long" is no duration',
     ],
     [
       'a broken number of events',

@@ -24,7 +24,7 @@ beforeEach(() => {
 describe('the open blocks of a run', () => {
   it('are given as their start and one chunk with all their text, which has the index of its last part', () => {
     for (const event of [start, chunk(0, 'Hel'), chunk(1, 'lo'), chunk(4, ' world')])
-      expect(blocks.add(event)).toBe(true);
+      expect(blocks.add(event)).toBeDefined();
     expect(blocks.replay()).toEqual([start, { ...chunk(4, 'Hello world') }]);
   });
 
@@ -35,16 +35,16 @@ describe('the open blocks of a run', () => {
   });
 
   it('do not hold what passes by: progress and retries', () => {
-    expect(blocks.add(live({ type: 'tool_progress', ...call, message: 'half' }))).toBe(true);
-    expect(blocks.add(live({ type: 'tool_retry', ...call, attempt: 2, reason: 'r' }))).toBe(true);
+    expect(blocks.add(live({ type: 'tool_progress', ...call, message: 'half' }))).toBeDefined();
+    expect(blocks.add(live({ type: 'tool_retry', ...call, attempt: 2, reason: 'r' }))).toBeDefined();
     expect(blocks.replay()).toEqual([]);
   });
 
   it('show a chunk once: one that was seen is dropped', () => {
     blocks.add(chunk(0, 'a'));
     blocks.add(chunk(1, 'b'));
-    expect(blocks.add(chunk(1, 'b'))).toBe(false);
-    expect(blocks.add(chunk(0, 'a'))).toBe(false);
+    expect(blocks.add(chunk(1, 'b'))).toBeUndefined();
+    expect(blocks.add(chunk(0, 'a'))).toBeUndefined();
     expect(blocks.replay()).toEqual([chunk(1, 'ab')]);
   });
 
@@ -70,6 +70,30 @@ describe('the open blocks of a run', () => {
   });
 });
 
+describe('a chunk that says where it begins', () => {
+  const at = (offset: number, text: string, index = offset) =>
+    live({ type: 'text_chunk', block_id, attempt: 1, index, offset, text });
+
+  it('is left out where something before it is missing, and so is all after it', () => {
+    blocks.add(at(0, 'Hel'));
+    expect(blocks.add(at(5, ' world'))).toBeUndefined();
+    expect(blocks.add(at(11, '!'))).toBeUndefined();
+    expect(blocks.replay()).toEqual([at(0, 'Hel')]);
+  });
+
+  it('is left out where it is the first that came, and does not begin the block', () => {
+    expect(blocks.add(at(3, 'lo'))).toBeUndefined();
+    expect(blocks.replay()).toEqual([]);
+  });
+
+  it('is cut where a part of it was told already', () => {
+    blocks.add(at(0, 'Hel'));
+    expect(blocks.add(at(0, 'Hello', 4))).toEqual(at(3, 'lo', 4));
+    expect(blocks.add(at(2, 'lo'))).toBeUndefined();
+    expect(blocks.replay()).toEqual([at(0, 'Hello', 4)]);
+  });
+});
+
 describe('a block is closed', () => {
   it.each<[string, EventDraft]>([
     ['the event that has its whole text', { type: 'text_end', step_id: 'step_1', block_id, attempt: 1, text: 'Hello' }],
@@ -80,8 +104,8 @@ describe('a block is closed', () => {
     blocks.add(chunk(0, 'Hel'));
     commit(draft);
     expect(blocks.replay()).toEqual([]);
-    expect(blocks.add(chunk(1, 'lo'))).toBe(false);
-    expect(blocks.add(start)).toBe(false);
+    expect(blocks.add(chunk(1, 'lo'))).toBeUndefined();
+    expect(blocks.add(start)).toBeUndefined();
     expect(blocks.replay()).toEqual([]);
   });
 
@@ -92,7 +116,7 @@ describe('a block is closed', () => {
     commit(result('call_1_1'));
     commit({ type: 'usage_recorded', step_id: 'step_1', usage: { model: 'm', ...tokens } });
     expect(blocks.replay()).toEqual([chunk(0, 'Hel')]);
-    expect(blocks.add(chunk(1, 'lo'))).toBe(true);
+    expect(blocks.add(chunk(1, 'lo'))).toBeDefined();
   });
 
   it('by the result of its call when it is a tool’s output, and what the tool says later is dropped', () => {
@@ -101,8 +125,8 @@ describe('a block is closed', () => {
     expect(blocks.replay()).toEqual([output(0, 'line 1')]);
     commit(result('call_1_1'));
     expect(blocks.replay()).toEqual([]);
-    expect(blocks.add(output(1, 'line 2'))).toBe(false);
-    expect(blocks.add(live({ type: 'tool_progress', ...call, message: 'late' }))).toBe(false);
+    expect(blocks.add(output(1, 'line 2'))).toBeUndefined();
+    expect(blocks.add(live({ type: 'tool_progress', ...call, message: 'late' }))).toBeUndefined();
   });
 
   it('by the request when it is a call’s arguments, and late pieces of them are dropped', () => {
@@ -117,8 +141,16 @@ describe('a block is closed', () => {
       arguments: '{"a":1}',
     });
     expect(blocks.replay()).toEqual([chunk(0, 'text of the same step')]);
-    expect(blocks.add(input(1, '1}'))).toBe(false);
+    expect(blocks.add(input(1, '1}'))).toBeUndefined();
     expect(blocks.replay()).toEqual([chunk(0, 'text of the same step')]);
+  });
+
+  it('by the end of the run, whatever it is', () => {
+    blocks.add(output(0, 'line 1'));
+    commit({ ...ended });
+    expect(blocks.replay()).toEqual([]);
+    expect(blocks.add(output(1, 'line 2'))).toBeUndefined();
+    expect(blocks.size()).toBe(0);
   });
 
   it('by the answer when it is a summary', () => {
@@ -134,30 +166,30 @@ describe('a retraction', () => {
 
   it('removes what attempts up to it showed, and later attempts go on', () => {
     blocks.add(chunk(0, 'dead'));
-    expect(blocks.add(retraction(1))).toBe(true);
+    expect(blocks.add(retraction(1))).toBeDefined();
     expect(blocks.replay()).toEqual([]);
-    expect(blocks.add(chunk(1, 'dead too'))).toBe(false);
-    expect(blocks.add(chunk(0, 'alive', 2))).toBe(true);
+    expect(blocks.add(chunk(1, 'dead too'))).toBeUndefined();
+    expect(blocks.add(chunk(0, 'alive', 2))).toBeDefined();
     expect(blocks.replay()).toEqual([chunk(0, 'alive', 2)]);
   });
 
   it('is shown once', () => {
-    expect(blocks.add(retraction(2))).toBe(true);
-    expect(blocks.add(retraction(2))).toBe(false);
-    expect(blocks.add(retraction(1))).toBe(false);
-    expect(blocks.add(retraction(3))).toBe(true);
+    expect(blocks.add(retraction(2))).toBeDefined();
+    expect(blocks.add(retraction(2))).toBeUndefined();
+    expect(blocks.add(retraction(1))).toBeUndefined();
+    expect(blocks.add(retraction(3))).toBeDefined();
   });
 
   it('comes too late for a step that is over', () => {
     commit({ type: 'step_completed', step_id: 'step_1', status: 'completed', duration_ms: 1 });
-    expect(blocks.add(retraction(1))).toBe(false);
+    expect(blocks.add(retraction(1))).toBeUndefined();
   });
 
   it('of a model call does not touch the output of tools, which have attempts of their own', () => {
     blocks.add(output(0, 'kept'));
     blocks.add(retraction(3));
     expect(blocks.replay()).toEqual([output(0, 'kept')]);
-    expect(blocks.add(output(1, ' too'))).toBe(true);
+    expect(blocks.add(output(1, ' too'))).toBeDefined();
   });
 
   it('that comes live and is committed later closes nothing of the attempt that won', () => {
@@ -168,6 +200,15 @@ describe('a retraction', () => {
   });
 });
 
+const ended: EventDraft = {
+  type: 'run_completed',
+  status: 'success',
+  phase: 'completed',
+  answer: 'x',
+  usage: NO_USAGE,
+  tree_usage: NO_USAGE,
+  duration_ms: 1,
+};
 const { model_calls: _calls, tool_calls: _tools, ...tokens } = NO_USAGE;
 
 function commit(draft: EventDraft): void {

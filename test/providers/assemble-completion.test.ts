@@ -105,9 +105,10 @@ describe('the assembler', () => {
     ]);
   });
 
-  it('keeps a refusal with the text before it, or alone in a message without content', () => {
+  it('keeps a refusal in a message of its own, without content', () => {
     expect(assemble([text('Well'), refusal('I '), refusal('won’t'), finish]).messages).toEqual([
-      { role: 'assistant', content: 'Well', refusal: 'I won’t', meta: { block: 1 } },
+      { role: 'assistant', content: 'Well', meta: { block: 1 } },
+      { role: 'assistant', content: null, refusal: 'I won’t', meta: { block: 2 } },
     ]);
     expect(assemble([refusal('No.'), finish]).messages).toEqual([
       { role: 'assistant', content: null, refusal: 'No.', meta: { block: 1 } },
@@ -167,8 +168,10 @@ describe('the assembler', () => {
         const { messages } = ChatInvokeCompletion.parse(assembler.completion());
         const blocks = messages.map((message) => (message.meta as { block: number }).block);
         expect(blocks).toEqual(blocks.map((_, index) => index + 1));
-        for (const message of messages)
-          expect(message.content ?? '').toBe(said.get((message.meta as { block: number }).block) ?? '');
+        for (const message of messages) {
+          const words = message.role === 'assistant' ? (message.content ?? message.refusal) : message.content;
+          expect(words ?? '').toBe(said.get((message.meta as { block: number }).block) ?? '');
+        }
       }),
     );
   });

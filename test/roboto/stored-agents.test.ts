@@ -1,8 +1,8 @@
 /** Stored agents and feedback, with the published Python SDK as it is. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { openGatewayRecords } from '../../store/gateway-records.js';
+import { recordsIn, withRecords } from '../support/records.js';
 import { createOrgs, serveFor } from '../gateway/gateway-world.js';
 import type { GatewayWorld, Orgs } from '../gateway/gateway-world.js';
 import { PATIENT, THREAD_CATALOG } from '../gateway/threads/thread-gateway.js';
@@ -52,7 +52,8 @@ function factsOf(all: readonly Fact[]): (said: string) => Fact {
 
 describe.each(SDK_VERSIONS)('with roboto %s', (version) => {
   it('agents are created, found, listed over pages, changed, launched and deleted; feedback is given', async () => {
-    const { agents, feedback } = openGatewayRecords(world.server.dataDir);
+    const { agents, feedback, close } = await recordsIn(world.server.dataDir);
+    onTestFinished(close);
     const message = { role: 'user', content: [{ content_type: 'text', text: 'hi' }] };
     const older = { description: null, request_template: { messages: [message] }, variables: [] };
     for (let n = 0; n < 60; n++) {
@@ -144,7 +145,10 @@ describe.each(SDK_VERSIONS)('with roboto %s', (version) => {
       const proxy = await startFlakyProxy(gateway.url, fault);
       const given = { name: `once ${randomUUID()}`, script: script([{ text: 'Hello, {{who}}.' }]) };
       const scenario = { version, name: 'stored_agents_over_faults', url: proxy.url, token: orgs.gus, given };
-      const before = (await openGatewayRecords(world.server.dataDir).agents.list(orgs.globex)).length;
+      const before = await withRecords(
+        world.server.dataDir,
+        async ({ agents }) => (await agents.list(orgs.globex)).length,
+      );
       const fact = factsOf(await runScenario(scenario));
       expect(fact('created')['count']).toBe(before + 1);
       // Each came twice: without that, nothing was shown.

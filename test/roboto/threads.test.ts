@@ -1,11 +1,11 @@
 /** Threads with the published Python SDK as it is, both versions. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { startGatewayProcess } from '../client/http/gateway-process.js';
 import { createOrgs, serveFor } from '../gateway/gateway-world.js';
 import type { GatewayWorld, Orgs } from '../gateway/gateway-world.js';
 import { PATIENT, THREAD_CATALOG } from '../gateway/threads/thread-gateway.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
 import { call, script, testConfig } from '../support/test-agents.js';
 import { treeConfig } from '../support/tree-agents.js';
 import { createWorld, until } from '../support/world.js';
@@ -207,7 +207,9 @@ describe.each(SDK_VERSIONS)('with roboto %s', { timeout: PATIENCE_MS }, (version
   it('a gateway that is killed in the middle of an answer, and another one in its place, tell one story', async () => {
     const tree = await createWorld(treeConfig());
     try {
-      const first = await startGatewayProcess(tree);
+      const options = { server: tree.server, live: 'temporal' as const };
+      const first = await startGatewayProcess(options);
+      onTestFinished(first.kill);
       const long = Array.from({ length: 60 }, (_, n) => `word${n} `);
       const given = { script: own([{ text: long, delay_ms: 200 }]) };
       const scenario = await startScenario({
@@ -220,7 +222,8 @@ describe.each(SDK_VERSIONS)('with roboto %s', { timeout: PATIENCE_MS }, (version
       const { thread_id } = await scenario.fact('speaks');
       await first.kill();
       scenario.tell('go on');
-      await startGatewayProcess(tree, Number(new URL(first.url).port));
+      const second = await startGatewayProcess({ ...options, port: Number(new URL(first.url).port) });
+      onTestFinished(second.kill);
       const ended = factsOf(await scenario.end())('ended');
       expect(ended).toMatchObject({ status: 'user_turn', text: long.join('') });
       // The first before the end of the first gateway, the others from the second one.

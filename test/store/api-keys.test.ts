@@ -1,68 +1,81 @@
-/** API keys on disk. */
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+/** API keys in the database. */
+import { sql } from 'kysely';
+import { beforeEach, expect, it } from 'vitest';
 import { createApiKeys } from '../../store/api-keys.js';
+import { onBothDatabases } from './databases.js';
+import type { Place } from './databases.js';
 
 const owner = { org_id: 'acme', user_id: 'ann', role: 'member' as const, profiles: ['user_chat'] as ['user_chat'] };
-let path = '';
 
-beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'perdure-api-keys-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  path = join(folder, 'deep', 'api-keys.json');
-});
+onBothDatabases('API keys', (fresh) => {
+  let place: Place;
+  beforeEach(async () => {
+    place = await fresh();
+  });
+  const open = async () => createApiKeys(await place.open());
 
-describe('API keys', () => {
   it('are found again by the key, and by nothing that only looks like it', async () => {
-    const keys = createApiKeys(path);
+    const keys = await open();
     expect(await keys.find('perdure_x')).toBeUndefined();
     const { key, id } = await keys.create(owner);
     expect(key).toMatch(/^perdure_[0-9a-f]{12}_[\w-]{43}$/);
     expect(await keys.find(key)).toMatchObject({ id, ...owner });
     expect(await keys.find(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toBeUndefined();
     expect(await keys.find(`${key}A`)).toBeUndefined();
+    expect(await keys.find(`${key.slice(0, 20)}\0${key.slice(21)}`)).toBeUndefined();
     expect(await keys.find('')).toBeUndefined();
   });
 
-  it('are stored as hashes, readable by the owner of the file only', async () => {
-    const { key } = await createApiKeys(path).create(owner);
-    const text = await readFile(path, 'utf8');
-    expect(text).not.toContain(key.slice(21));
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(text)).toMatchObject({ version: 1, keys: [{ org_id: 'acme' }] });
+  it('keep their roles and scopes, where none and the usual ones are not the same', async () => {
+    const keys = await open();
+    const narrow = { ...owner, roles: ['finance'], scopes: ['runs:read' as const] };
+    for (const each of [narrow, { ...owner, roles: [], scopes: [] }, owner]) {
+      const { key, id } = await keys.create(each);
+      const { hash: _hash, created_at: _at, ...found } = (await keys.find(key))!;
+      expect(found).toEqual({ id, ...each });
+    }
   });
 
-  it('that are made at the same time are all kept', async () => {
-    const made = await Promise.all(Array.from({ length: 5 }, () => createApiKeys(path).create(owner)));
-    const keys = createApiKeys(path);
+  it('are stored as hashes', async () => {
+    const database = await place.open();
+    const { key } = await createApiKeys(database).create(owner);
+    const { rows } = await sql`select * from api_keys`.execute(database.query);
+    expect(rows).toMatchObject([{ org_id: 'acme', hash: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
+    expect(JSON.stringify(rows)).not.toContain(key.slice(21));
+  });
+
+  it('that are made at the same time are all kept, the oldest first', async () => {
+    const writers = await Promise.all(Array.from({ length: 5 }, open));
+    const made = await Promise.all(writers.map((keys) => keys.create(owner)));
+    const keys = await open();
     for (const { key, id } of made) expect(await keys.find(key)).toMatchObject({ id });
+    const listed = await keys.list();
+    expect(listed.map(({ id }) => id).toSorted()).toEqual(made.map(({ id }) => id).toSorted());
+    expect(listed.map(({ created_at }) => created_at)).toEqual(listed.map(({ created_at }) => created_at).toSorted());
   });
 
-  it('are gone once they are revoked, for whoever had read the file before too', async () => {
-    const [keys, other] = [createApiKeys(path), createApiKeys(path)];
+  it('are gone once they are revoked, for whoever had found them before too', async () => {
+    const [keys, other] = [await open(), await open()];
     const { key, id } = await keys.create(owner);
     expect(await other.find(key)).toBeDefined();
     expect(await keys.revoke(id)).toBe(true);
     expect(await other.find(key)).toBeUndefined();
+    expect(await other.list()).toEqual([]);
     expect(await keys.revoke(id)).toBe(false);
   });
 
-  it('of a file that is broken or of another version open nothing, and the error quotes nothing of it', async () => {
-    const keys = createApiKeys(path);
+  it('that somebody has written by hand, and wrongly, open nothing, and are not quoted', async () => {
+    const database = await place.open();
+    const keys = createApiKeys(database);
     const { key } = await keys.create(owner);
-    await writeFile(path, 'secret-looking text');
-    await expect(keys.find(key)).rejects.toThrow(/cannot be read: the file is no JSON/);
+    await database.query.updateTable('api_keys').set({ profiles: 'secret-looking text' }).execute();
+    await expect(keys.find(key)).rejects.toThrow(/the API key [0-9a-f]{12} in .* cannot be read: it is no JSON/);
     await expect(keys.find(key)).rejects.not.toThrow(/secret-looking/);
-    await writeFile(path, JSON.stringify({ version: 2, keys: [] }));
-    await expect(keys.find(key)).rejects.toMatchObject({ code: 'invalid_config' });
-  });
-
-  it('say who holds the lock for too long', async () => {
-    const keys = createApiKeys(path);
-    await keys.create(owner);
-    await writeFile(`${path}.lock`, '');
-    await expect(keys.create(owner)).rejects.toThrow(/locked by .*api-keys\.json\.lock: .* delete that file/);
+    await database.query.updateTable('api_keys').set({ profiles: '["every thing"]' }).execute();
+    await expect(keys.find(key)).rejects.toMatchObject({ code: 'database_unusable' });
+    await database.query.updateTable('api_keys').set({ profiles: '["user_chat"]', scopes: '["all"]' }).execute();
+    await expect(keys.find(key)).rejects.toMatchObject({ code: 'database_unusable' });
+    await database.query.updateTable('api_keys').set({ scopes: null, role: 'root' }).execute();
+    await expect(keys.list()).rejects.toMatchObject({ code: 'database_unusable' });
   });
 });

@@ -1,46 +1,43 @@
-/** Feedback on disk. */
-import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+/** Feedback in the database. */
+import { beforeEach, expect, it } from 'vitest';
 import type { SubmitFeedback } from '../../contract/feedback.js';
 import { createFeedbackStore } from '../../store/feedback.js';
+import { onBothDatabases } from './databases.js';
+import type { Place } from './databases.js';
 
 const good: SubmitFeedback = { sentiment: 'positive', categories: ['helpful'], notes: null };
 const bad: SubmitFeedback = { sentiment: 'negative', categories: ['slow'], notes: 'a minute' };
-let folder = '';
-
-beforeEach(async () => {
-  const parent = await mkdtemp(join(tmpdir(), 'perdure-feedback-'));
-  onTestFinished(() => rm(parent, { recursive: true, force: true }));
-  folder = join(parent, 'feedback');
-});
 
 function on(thread_id: string, message_sequence_num: number, user_id: string) {
   return { org_id: 'acme', thread_id, message_sequence_num, user_id };
 }
 
-describe('feedback', () => {
+onBothDatabases('feedback', (fresh) => {
+  let place: Place;
+  beforeEach(async () => {
+    place = await fresh();
+  });
+  const open = async () => createFeedbackStore(await place.open());
+
   it('is one per reader and message: a second one takes the place of the first', async () => {
-    const feedback = createFeedbackStore(folder);
+    const feedback = await open();
     const first = await feedback.put(on('thr_1', 1, 'ann'), good);
-    const second = await createFeedbackStore(folder).put(on('thr_1', 1, 'ann'), bad);
+    const second = await (await open()).put(on('thr_1', 1, 'ann'), bad);
     expect(second).toMatchObject({ feedback_id: first.feedback_id, created: first.created, ...bad });
     expect(await feedback.list('thr_1')).toEqual([second]);
   });
 
   it('of others, on other messages and in other threads is kept apart, whoever writes at the same time', async () => {
-    const writers = Array.from({ length: 4 }, () => createFeedbackStore(folder));
+    const writers = await Promise.all(Array.from({ length: 4 }, open));
     const keys = ['ann', 'bob'].flatMap((user) => [on('thr_1', 3, user), on('thr_1', 1, user), on('thr_2', 1, user)]);
     const made = await Promise.all(writers.flatMap((store) => keys.map((key) => store.put(key, good))));
     expect(new Set(made.map(({ feedback_id }) => feedback_id)).size).toBe(6);
-    const kept = await createFeedbackStore(folder).list('thr_1');
+    const kept = await (await open()).list('thr_1');
     expect(kept.map(({ message_sequence_num }) => message_sequence_num)).toEqual([1, 1, 3, 3]);
   });
 
   it('of a thread goes with it, and of no other', async () => {
-    const feedback = createFeedbackStore(folder);
+    const feedback = await open();
     await feedback.put(on('thr_1', 1, 'ann'), good);
     await feedback.put(on('thr_2', 1, 'ann'), good);
     await feedback.forget('thr_1');
@@ -49,12 +46,10 @@ describe('feedback', () => {
     expect(await feedback.list('thr_2')).toHaveLength(1);
   });
 
-  it('does not see what a crash has left of a write', async () => {
-    const feedback = createFeedbackStore(folder);
-    const { feedback_id } = await feedback.put(on('thr_1', 1, 'ann'), good);
-    const thread = createHash('sha256').update('thr_1').digest('hex');
-    await writeFile(join(folder, thread, 'some.json.of-a-crash.tmp'), '{"vers');
-    expect(await feedback.list('thr_1')).toMatchObject([{ feedback_id }]);
-    expect(await feedback.put(on('thr_1', 1, 'ann'), bad)).toMatchObject({ feedback_id, ...bad });
+  it('may have any character in its notes', async () => {
+    const feedback = await open();
+    const notes = "it's \ud83d\ude00, and \0 as well";
+    await feedback.put(on('thr_1', 1, 'ann'), { ...bad, notes });
+    expect((await feedback.list('thr_1'))[0]?.notes).toBe(notes.replace('\0', '\ufffd'));
   });
 });

@@ -1,123 +1,84 @@
+/** What is special about artefacts on files; what all stores do is in artefacts.test.ts. */
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, readdir, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ArtefactStore } from '../../contract/artefacts.js';
+import type { Artefacts, ArtefactStore } from '../../contract/artefacts.js';
 import { createFileArtefacts } from '../../store/file-artefacts.js';
 
 let parent = '';
 let folder = '';
-let artefacts: ArtefactStore;
+const SCOPE = 'run_1';
+let store: ArtefactStore;
+let artefacts: Artefacts;
 
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), 'perdure-artefacts-'));
   folder = join(parent, 'artefacts');
-  artefacts = createFileArtefacts(folder);
+  store = createFileArtefacts(folder);
+  artefacts = store.of(SCOPE);
 });
 
 afterEach(() => rm(parent, { recursive: true, force: true }));
 
-describe('the artefact store', () => {
-  it('gives back the bytes that were put, with their size and type', async () => {
-    const bytes = Uint8Array.from({ length: 256 }, (_item, i) => i);
-    const info = await artefacts.put(bytes, 'application/octet-stream');
-    expect(info).toEqual({ id: `sha256_${sha256(bytes)}`, byte_size: 256, media_type: 'application/octet-stream' });
-    expect(await artefacts.info(info.id)).toEqual(info);
-    expect([...(await artefacts.read(info.id))]).toEqual([...bytes]);
+describe('artefacts on files', () => {
+  it('are files named by scope and content, with their description beside them', async () => {
+    const info = await artefacts.put('shared', 'text/plain');
+    expect(info.id).toBe(`art_${sha256(Buffer.from(`${SCOPE}\nshared`))}`);
+    expect(await files()).toEqual([pathOf(info.id), `${pathOf(info.id)}.json`]);
+    expect(await readFile(pathOf(info.id), 'utf8')).toBe('shared');
+    expect(JSON.parse(await readFile(`${pathOf(info.id)}.json`, 'utf8'))).toMatchObject(info);
   });
 
-  it('keeps text as UTF-8, and counts its bytes', async () => {
-    const { id, byte_size } = await artefacts.put('h€llo 😀', 'text/plain');
-    expect(byte_size).toBe(12);
-    expect(text(await artefacts.read(id))).toBe('h€llo 😀');
+  it('are not written anew when they are put again', async () => {
+    const { id } = await artefacts.put('the same', 'text/plain');
+    const { mtimeMs } = await stat(pathOf(id));
+    await artefacts.put('the same', 'text/plain');
+    expect((await stat(pathOf(id))).mtimeMs).toBe(mtimeMs);
   });
 
-  it('keeps nothing as well as something', async () => {
-    const { id, byte_size } = await artefacts.put('', 'text/plain');
-    expect(byte_size).toBe(0);
-    expect(await artefacts.read(id)).toHaveLength(0);
-  });
-
-  it('has one file for what was put twice, and no unfinished ones', async () => {
-    const first = await artefacts.put('the same', 'text/plain');
-    const { mtimeMs } = await stat(pathOf(first.id));
-    const second = await artefacts.put(Buffer.from('the same'), 'text/plain');
-    expect(second).toEqual(first);
-    expect(await files()).toEqual([pathOf(first.id), `${pathOf(first.id)}.json`]);
-    expect((await stat(pathOf(first.id))).mtimeMs).toBe(mtimeMs);
-  });
-
-  it('takes the same content from many at once, and each gets a whole artefact', async () => {
-    const content = 'x'.repeat(300_000);
-    const read = async () => {
-      const { id } = await artefacts.put(content, 'text/plain');
-      return text(await createFileArtefacts(folder).read(id));
-    };
-    const texts = await Promise.all(Array.from({ length: 20 }, read));
-    expect(texts.every((each) => each === content)).toBe(true);
-    expect(await files()).toHaveLength(2);
-  });
-
-  it('finishes what a crash left half done: the content without its description', async () => {
-    const info = await artefacts.put('whole', 'text/plain');
-    await unlink(`${pathOf(info.id)}.json`);
-    expect(await artefacts.info(info.id)).toBeUndefined();
-    await artefacts.put('whole', 'text/plain');
-    expect(await artefacts.info(info.id)).toEqual(info);
-  });
-
-  it('lets only its owner read the files', async () => {
+  it('can be read by their owner only', async () => {
     const { id } = await artefacts.put('secret', 'text/plain');
     for (const path of await files()) expect((await stat(path)).mode & 0o077).toBe(0);
     expect((await stat(join(pathOf(id), '..'))).mode & 0o077).toBe(0);
   });
+
+  it('from before there were digests are read as they are', async () => {
+    const info = { id: `art_${'a'.repeat(64)}`, byte_size: 5, media_type: 'text/plain' };
+    await mkdir(join(pathOf(info.id), '..'), { recursive: true });
+    await writeFile(pathOf(info.id), 'older');
+    await writeFile(`${pathOf(info.id)}.json`, JSON.stringify(info));
+    expect(await artefacts.info(info.id)).toEqual(info);
+    expect(text(await artefacts.read(info.id, 1, 3))).toBe('ld');
+  });
+
+  it('from before there were scopes are shown to those who may, and in no scope', async () => {
+    const hash = sha256(Buffer.from('old'));
+    const path = join(folder, hash.slice(0, 2), hash);
+    const info = { id: `sha256_${hash}`, byte_size: 3, media_type: 'text/plain' };
+    await mkdir(join(folder, hash.slice(0, 2)), { recursive: true });
+    await writeFile(path, 'old');
+    await writeFile(`${path}.json`, JSON.stringify(info));
+    expect(await artefacts.info(info.id)).toBeUndefined();
+    expect(await store.unscoped.info(info.id)).toEqual(info);
+    expect(text(await store.unscoped.read(info.id))).toBe('old');
+  });
 });
 
-describe('a range of an artefact', () => {
-  it('is what slicing its bytes would give, for any start and end', async () => {
-    const bytes = Uint8Array.from({ length: 50 }, (_item, i) => i);
-    const { id } = await artefacts.put(bytes, 'application/octet-stream');
-    const edge = fc.option(fc.nat(60), { nil: undefined });
-    await fc.assert(
-      fc.asyncProperty(edge, edge, async (start, end) => {
-        expect(Buffer.compare(await artefacts.read(id, start, end), bytes.subarray(start ?? 0, end))).toBe(0);
-      }),
-    );
-  });
-
-  it('that begins before the artefact begins with it', async () => {
-    const { id } = await artefacts.put('hello', 'text/plain');
-    expect(text(await artefacts.read(id, -3, 2))).toBe('he');
-  });
-});
-
-describe('an id that the store does not have', () => {
-  const unknown = `sha256_${'0'.repeat(64)}`;
-
-  it('has no description, and reading it is an error that names it and the folder', async () => {
-    expect(await artefacts.info(unknown)).toBeUndefined();
-    await expect(artefacts.read(unknown)).rejects.toThrow(
-      expect.objectContaining({
-        code: 'invalid_request',
-        message: expect.stringContaining(`there is no artefact "${unknown}" in ${folder}`),
-      }),
-    );
-  });
-
+describe('an id', () => {
   it.each([
     '',
-    'sha256_',
+    'art_',
     '../secret',
     // Where the files of the test are, if it were taken for a path.
-    'sha256_a/../../../secret',
-    'sha256_../../../../../../../../../../../../../../../../../../etc/passwd.',
-    `sha256_../../${'0'.repeat(58)}`,
-    `sha256_${'0'.repeat(64)}/../../secret`,
-    `sha256_${'0'.repeat(64)}\n`,
-    `sha256_${'G'.repeat(64)}`,
-    `sha256_${'A'.repeat(64)}`,
+    'art_a/../../../secret',
+    'art_../../../../../../../../../../../../../../../../../../etc/passwd.',
+    `art_../../${'0'.repeat(58)}`,
+    `art_${'0'.repeat(64)}/../../secret`,
+    `art_${'0'.repeat(64)}\n`,
+    `art_${'G'.repeat(64)}`,
+    `art_${'A'.repeat(64)}`,
     '/etc/passwd',
     'secret',
   ])('cannot be a path out of the folder: %j', async (id) => {
@@ -126,21 +87,13 @@ describe('an id that the store does not have', () => {
       await writeFile(path, JSON.stringify({ id: 'secret', byte_size: 5, media_type: 'text/plain' }));
     }
     expect(await artefacts.info(id)).toBeUndefined();
-    await expect(artefacts.read(id)).rejects.toThrow(expect.objectContaining({ code: 'invalid_request' }));
-  });
-});
-
-describe('what the store wrote', () => {
-  it('is found under its hash by another process, with its description beside it', async () => {
-    const info = await artefacts.put('shared', 'text/plain');
-    expect(await readFile(pathOf(info.id), 'utf8')).toBe('shared');
-    expect(JSON.parse(await readFile(`${pathOf(info.id)}.json`, 'utf8'))).toEqual(info);
+    await expect(artefacts.read(id)).rejects.toThrow(expect.objectContaining({ code: 'unknown_artefact' }));
   });
 });
 
 function pathOf(id: string): string {
-  const hash = id.slice('sha256_'.length);
-  return join(folder, hash.slice(0, 2), hash);
+  const place = sha256(Buffer.from(SCOPE));
+  return join(folder, 'scopes', place.slice(0, 2), place, id);
 }
 
 async function files(): Promise<string[]> {

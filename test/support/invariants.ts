@@ -11,18 +11,14 @@ import { durable, ofType } from './world.js';
 
 type Delta = Extract<LiveEvent, { index: number }>;
 
-/**
- * Who joined `late` got the text so far of an open block as one delta, under the index of its last piece, and none of
- * a block that was closed by then.
- */
-export function checkInvariants(seen: readonly StreamEvent[], joined: 'early' | 'late' = 'early'): void {
+export function checkInvariants(seen: readonly StreamEvent[]): void {
   const log = durable(seen);
   for (const event of seen) ('seq' in event ? DurableEventSchema : LiveEventSchema).parse(event);
   endsOnce(log);
   everyCallHasOneResult(log);
   expect(new Set(log.map((event) => event.agent_id)).size).toBe(1);
   expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index));
-  textsMatchTheirDeltas(seen, joined);
+  textsMatchTheirDeltas(seen);
   stepsAreClosed(log);
   pausesAreOver(log);
   transcriptIsSendable(log);
@@ -81,9 +77,11 @@ function pausesAreOver(log: readonly DurableEvent[]): void {
   expect(projectSnapshot(log)?.awaits).toEqual([]);
 }
 
-/** 6: closing text = deltas of the winning attempt; every block that was seen open is closed or retracted. */
-function textsMatchTheirDeltas(seen: readonly StreamEvent[], joined: 'early' | 'late'): void {
-  const dropped = seen.some((event) => event.type === 'live_dropped');
+/**
+ * 6: closing text = deltas of the winning attempt, whenever the reader came, and none after the closing event; every
+ * block that was seen open is closed or retracted.
+ */
+function textsMatchTheirDeltas(seen: readonly StreamEvent[]): void {
   const isText = (event: StreamEvent): event is Delta =>
     !('seq' in event) &&
     (event.type === 'text_chunk' || event.type === 'thinking_chunk' || event.type === 'summary_chunk');
@@ -97,8 +95,8 @@ function textsMatchTheirDeltas(seen: readonly StreamEvent[], joined: 'early' | '
   for (const end of closing) {
     if (!('text' in end) || !('block_id' in end)) continue;
     const parts = deltas.filter((event) => event.block_id === end.block_id && event.attempt === end.attempt);
-    const joinedAfter = joined === 'late' && parts.length === 0;
-    if (!dropped && !joinedAfter && end.text !== '') expect(parts.map((part) => part.text).join('')).toBe(end.text);
+    expect(parts.map((part) => part.text).join('')).toBe(end.text);
+    expect(parts.every((part) => seen.indexOf(part) < seen.indexOf(end))).toBe(true);
     const indexes = parts.map((part) => part.index);
     // One chunk can hold several: what came before the reader's feed had read the log is given as one.
     expect(indexes).toEqual([...new Set(indexes)].sort((a, b) => a - b));

@@ -117,7 +117,11 @@ export interface SeenTree {
 }
 
 /** Plays a case to the end of all its runs. */
-export async function playTree(world: World, given: TreeCase, request: Record<string, unknown>): Promise<SeenTree> {
+export async function playTree(
+  world: Pick<World, 'client' | 'temporal'>,
+  given: TreeCase,
+  request: Record<string, unknown>,
+): Promise<SeenTree> {
   const { client, temporal } = world;
   const { run_id: root } = await client.runs.start({
     agent_id: 'test.node',
@@ -174,7 +178,7 @@ export async function playTree(world: World, given: TreeCase, request: Record<st
   return { root, runs, terminated };
 }
 
-async function react(world: World, event: DurableEvent, mood: number): Promise<void> {
+async function react(world: Pick<World, 'client' | 'temporal'>, event: DurableEvent, mood: number): Promise<void> {
   const { runs } = world.client;
   const handle = world.temporal.workflow.getHandle(event.run_id);
   // Nobody answers: it expires.

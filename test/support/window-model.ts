@@ -1,7 +1,7 @@
 /**
  * A model with a window, as strict as vendors are: it refuses what is too long, and calls without results. What it is
- * to do is in the last user message: `steps=3 size=900` calls a tool three times, `hold` hangs in the first attempt to
- * summarize, `mute` fails to. It remembers facts (`fact_x`) as long as they are somewhere in what it reads.
+ * to do is in the last user message: `steps=3 size=900` calls a tool three times, `linger=3` has the third call take its
+ * time, `hold` hangs in the first attempt to summarize, `mute` fails to. It remembers facts (`fact_x`) as long as they are somewhere in what it reads.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSummary } from '../../contract/compaction.js';
@@ -45,7 +45,8 @@ function reply(request: ModelRequest): ModelStreamPart {
   const step = Number(request.step_id.slice('step_'.length));
   if (step > number('steps') || request.tool_choice === 'none')
     return { type: 'text', delta: factsOf(request.messages) };
-  const text = `fact_s${step} ${'y'.repeat(number('size'))}`;
+  const linger = number('linger') === step ? 'linger ' : '';
+  const text = `fact_s${step} ${linger}${'y'.repeat(number('size'))}`;
   return { type: 'tool_call', index: 0, name: 'test.window.look', arguments_delta: JSON.stringify({ text }) };
 }
 
@@ -82,7 +83,10 @@ const look = defineTool({
   description: 'Says the text again.',
   input: z.object({ text: z.string() }),
   idempotent: true,
-  run: ({ text }) => text,
+  async run({ text }, { signal }) {
+    if (text.includes('linger')) await sleep(60_000, undefined, { signal });
+    return text;
+  },
 });
 
 export const WINDOW_AGENT = 'test.window';

@@ -8,11 +8,14 @@ import { z } from 'zod';
 import { defineAgent, defineConfig, defineTool } from '../../kit/index.js';
 import type { ConfigOptions } from '../../kit/index.js';
 import { createRegistry } from '../../kit/registry.js';
+import { createRedisChannel } from '../../live/redis-channel.js';
 import { scripted, scriptFromInput } from '../../providers/index.js';
 import { codeInterpreter, mcpServer } from '../../tools/index.js';
 import type { McpServer } from '../../tools/index.js';
 import { startWorker } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
+import { clockModel } from './clock-model.js';
+import { recordsIn } from './records.js';
 import { testConfig } from './test-agents.js';
 import { toolsetConfig } from '../tools/toolset-agents.js';
 import { treeConfig } from './tree-agents.js';
@@ -21,7 +24,17 @@ import type { WorkerProcessOptions } from './worker-process.js';
 
 const [argument] = process.argv.slice(2);
 if (argument === undefined) throw new Error('usage: worker-main OPTIONS_AS_JSON');
-const { server, runtime, trees = false, code = false, toolsets, mcp } = JSON.parse(argument) as WorkerProcessOptions;
+const {
+  server,
+  runtime,
+  trees = false,
+  code = false,
+  toolsets,
+  mcp,
+  cache,
+  redis,
+  archive,
+} = JSON.parse(argument) as WorkerProcessOptions;
 
 /** For as long as its first attempt lives, it does nothing else: what stops it is the end of its worker. */
 const waitForEnd = async ({ attempt, signal }: { attempt: number; signal: AbortSignal }) => {
@@ -64,11 +77,13 @@ function withPatience(options: ConfigOptions): ConfigOptions {
   const frail = { provider: scripted(scriptFromInput), model: 'scripted-frail', fallback: ['script'] };
   return {
     ...options,
-    models: { ...options.models, ...models, frail },
+    models: { ...options.models, ...models, frail, clock: { provider: clockModel, model: 'clock' } },
     agents: [
       ...options.agents,
       defineAgent({ agent_id: 'test.patient', instructions, tools: patient }),
       defineAgent({ agent_id: 'test.chained', instructions, model: 'frail' }),
+      defineAgent({ agent_id: 'test.asking', instructions, clarifications: true }),
+      defineAgent({ agent_id: 'test.clock', instructions, model: 'clock' }),
       ...agents,
     ],
   };
@@ -88,15 +103,22 @@ function withCode(options: ConfigOptions): ConfigOptions {
 function configOf(): ConfigOptions {
   if (code) return withCode(testConfig(runtime));
   if (toolsets !== undefined) return withPatience(toolsetConfig(toolsets, runtime));
-  return trees ? treeConfig(runtime, { tools: patient }) : withPatience(testConfig(runtime));
+  return trees
+    ? treeConfig(runtime, { tools: patient, root: { await_expires_in: '2s' } })
+    : withPatience(testConfig(runtime));
 }
 
 const report = (line: string) => void process.stderr.write(`${line}\n`);
 installRuntimeLog(report);
+const records =
+  archive === undefined ? undefined : await recordsIn(server.dataDir, archive === true ? undefined : archive);
 const worker = await startWorker({
   ...server,
+  ...(redis === undefined ? {} : { channel: createRedisChannel({ url: redis, report }) }),
   registry: createRegistry(defineConfig(withServer(configOf(), mcp))),
   report,
+  ...(records === undefined ? {} : { archive: records.archive }),
+  ...(cache === undefined ? {} : { maxCachedWorkflows: cache }),
 });
 process.once('SIGTERM', () => void worker.stop().then(() => process.exit(0)));
 process.stdin.on('end', () => process.exit(1)).resume();

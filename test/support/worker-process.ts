@@ -20,13 +20,23 @@ export interface WorkerProcessOptions {
   toolsets?: ToolsetOptions;
   /** An agent `test.mcp` with its tools. */
   mcp?: McpServer;
+  /** Workflows that it keeps in memory; the SDK's default if absent. */
+  cache?: number;
+  /** The Redis that carries what it says; without one, nobody but its own process hears it. */
+  redis?: string;
   /** An agent with the code interpreter, `test.coder`, which needs a sandbox. */
   code?: boolean;
+  /** It copies runs into the archive in its data folder, or in this Postgres database. */
+  archive?: true | string;
 }
 
 export interface WorkerProcess {
   readonly pid: number;
+  /** The last that it printed on stderr. */
+  lines(): readonly string[];
   kill(signal: NodeJS.Signals): void;
+  /** The last lines that it wrote. */
+  said(): string;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
@@ -51,7 +61,9 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
   early.catch(() => undefined);
   return {
     pid: child.pid as number,
+    lines: () => lines,
     kill: (signal) => void child.kill(signal),
+    said: () => lines.join('\n'),
     exited,
   };
 }

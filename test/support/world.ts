@@ -1,7 +1,4 @@
 /** A worker and a client on the shared server, on a task queue of their own. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { inject } from 'vitest';
 import type { DurableEvent } from '../../contract/events.js';
@@ -12,6 +9,7 @@ import type { StreamEvent } from '../../client/index.js';
 import { startWorker } from '../../worker/create-worker.js';
 import type { RunningWorker, ServerOptions, WorkerOptions } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
+import { createDataDir } from './data-dir.js';
 
 export interface World extends RunningWorker {
   server: ServerOptions & { taskQueue: string };
@@ -26,15 +24,20 @@ let installed = false;
 
 export async function createWorld(
   options: ConfigOptions,
-  extra: Partial<Pick<WorkerOptions, 'maxCachedWorkflows' | 'dataDir' | 'taskQueue'>> & { address?: string } = {},
+  extra: Partial<
+    Pick<WorkerOptions, 'maxCachedWorkflows' | 'dataDir' | 'taskQueue' | 'archive' | 'report' | 'onThrown' | 'storage'>
+  > & {
+    address?: string;
+  } = {},
 ): Promise<World> {
   if (!installed) installRuntimeLog((line) => process.stderr.write(`${line}\n`));
   installed = true;
-  const dataDir = extra.dataDir ?? (await mkdtemp(join(tmpdir(), 'perdure-world-')));
+  const dataDir = extra.dataDir ?? (await createDataDir('world'));
   const server = {
     connection: { address: extra.address ?? inject('temporalAddress') },
     namespace: 'default',
     dataDir,
+    ...(extra.storage === undefined ? {} : { storage: extra.storage }),
     taskQueue: extra.taskQueue ?? `test-${randomUUID()}`,
   };
   const registry = createRegistry(
@@ -45,7 +48,9 @@ export async function createWorld(
   const worker = await startWorker({
     ...server,
     registry,
-    report: () => {},
+    report: extra.report ?? (() => {}),
+    ...(extra.archive === undefined ? {} : { archive: extra.archive }),
+    ...(extra.onThrown === undefined ? {} : { onThrown: extra.onThrown }),
     ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
   });
   const noise = maxCachedWorkflows === 1 && registry.agents.has('test.bare') ? crowdOut(worker) : undefined;
@@ -61,7 +66,6 @@ export async function createWorld(
     async end() {
       await noise?.();
       await worker.stop();
-      if (extra.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -1,6 +1,6 @@
 /** What a client tells the agent beside its messages: in what the model reads, and nowhere in the record. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CONTEXT_LIMIT_BYTES } from '../../contract/client-context.js';
+import { TEXT_LIMITS } from '../../contract/sizes.js';
 import { defineAgent } from '../../kit/index.js';
 import { scripted } from '../../providers/index.js';
 import { createWorld } from '../support/world.js';
@@ -110,7 +110,7 @@ describe('what a client tells beside its messages', () => {
 
   it('is refused where it is too large or no object, at the edge and by the thread itself', async () => {
     const { threads } = world.client;
-    const large = { text: 'x'.repeat(CONTEXT_LIMIT_BYTES) };
+    const large = { text: 'x'.repeat(TEXT_LIMITS.client_context) };
     for (const more of [{ analysis_scope: large }, { client_context: large }, { system_prompt: large.text + '!' }])
       await expect(threads.start({ agent_id, messages: ['hi'], ...more })).rejects.toMatchObject({
         code: 'input_too_large',

@@ -28,7 +28,7 @@ async function pollToTheEnd(reader: ReturnType<typeof follow>, everyMs: number) 
 
 it('two readers with tokens of their own, one of them without the worker’s channel, put the same thread together', async () => {
   // Without the worker's channel, as a gateway of its own would be: live text comes by signal.
-  const other = await connectClient(world.server);
+  const other = await connectClient(world.server, { live: 'temporal' });
   try {
     const begun = await other.client.threads.start({
       agent_id: 'test.agent',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { script } from '../support/test-agents.js';
 import { createWorld, ofType } from '../support/world.js';
 import type { World } from '../support/world.js';
-import { settled, threadConfig, told } from './thread-world.js';
+import { follow, settled, threadConfig, told } from './thread-world.js';
 
 let world: World;
 beforeAll(async () => {
@@ -112,4 +112,33 @@ it('there are five at most per turn', async () => {
   ).rejects.toMatchObject({
     code: 'invalid_request',
   });
+});
+
+it('a goal that is achieved is so in deltas and in the record at once, while the turn goes on', async () => {
+  const { threads } = world.client;
+  const begun = await start(
+    [{ tool_calls: [achieve({ text: 'High.' })] }, { text: ['Do', 'ne.'], delay_ms: 15_000 }],
+    [goal, { goal_type: 'summary', goal_data: { about: 'the sea' } } as typeof goal],
+  );
+  const { thread_id } = begun;
+  const reader = follow(threads, begun);
+  // What the start is answered with may say so already.
+  while (reader.held().status === 'roboto_turn' && reader.held().goals[0]?.status === 'pending') {
+    await reader.poll();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  expect(reader.held().status).toBe('roboto_turn');
+  expect(reader.held().goals).toMatchObject([
+    { status: 'achieved', concluded_at: expect.any(String) },
+    { status: 'pending' },
+  ]);
+  const achieved = reader.held().goals[0];
+  expect((await threads.get(thread_id)).goals?.[0]).toEqual(achieved);
+  // It is said once.
+  expect((await reader.poll()).goals).toBeNull();
+  await threads.cancel(thread_id);
+  const record = await settled(threads, thread_id);
+  expect(record.goals).toMatchObject([achieved, { status: 'failed' }]);
+  while (reader.held().status === 'roboto_turn') await reader.poll();
+  expect(reader.held().goals).toEqual(record.goals);
 });

@@ -1,7 +1,6 @@
 /** Threads that live long: continue-as-new between turns, prefixes that another worker reads, killed workers. */
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createFileArtefacts } from '../../store/file-artefacts.js';
 import { call, script } from '../support/test-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
@@ -88,7 +87,7 @@ describe('a thread', () => {
     expect(result.raw_response).toMatchObject({ trimmed: true, output_ref: { byte_size: bytes } });
     expect(JSON.stringify(messages).length).toBeLessThan(20_000);
     const { id } = (result.raw_response as { output_ref: { id: string } }).output_ref;
-    expect((await createFileArtefacts(join(world.server.dataDir, 'artefacts')).read(id)).byteLength).toBe(bytes);
+    expect((await world.artefacts.of(thread_id).read(id)).byteLength).toBe(bytes);
     await threads.send(thread_id, { message: 'and now?' });
     expect(told(await settled(threads, thread_id)).at(-1)).toBe('assistant completed: Still long.');
     for (const workflow of [thread_id, `${thread_id}/turn_1`, `${thread_id}/turn_2`])

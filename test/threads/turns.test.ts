@@ -1,5 +1,6 @@
 /** Turns of a thread on the real server: messages, tools, errors, cancel, and what happens while it is busy. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AgentMessage } from '../../contract/thread-records.js';
 import { call, script } from '../support/test-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
@@ -222,4 +223,32 @@ describe('a thread', () => {
       code: 'thread_exists',
     });
   });
+});
+
+it('messages that wait are in the record that asks for them, as not started, and only there', async () => {
+  const { threads } = world.client;
+  const { thread_id } = await threads.start({
+    agent_id: 'test.agent',
+    messages: [script([{ text: ['One', ' moment.'], delay_ms: 1_500 }, { text: 'Two.' }, { text: 'Three.' }])],
+  });
+  await threads.send(thread_id, { message: 'second', on_busy: 'enqueue' });
+  await threads.send(thread_id, { message: 'third', on_busy: 'enqueue' });
+  const waiting = await threads.get(thread_id, { queued: true });
+  expect(told(waiting).slice(-2)).toEqual(['user not_started: second', 'user not_started: third']);
+  for (const message of waiting.messages) expect(AgentMessage.parse(message)).toEqual(message);
+  expect(told(await threads.get(thread_id)).join()).not.toContain('not_started');
+  await until(async () => (await threads.header(thread_id)).turns === 3, 'the last turn');
+  const record = await settled(threads, thread_id);
+  expect(await threads.get(thread_id, { queued: true })).toEqual(record);
+  expect(told(record).filter((line) => line.startsWith('user'))).toEqual([
+    'user completed: (script)',
+    'user completed: second',
+    'user completed: third',
+  ]);
+});
+
+it('the record names the model profile that answers, also where nobody asked for one', async () => {
+  const { threads } = world.client;
+  const { thread_id } = await threads.start({ agent_id: 'test.agent', messages: [script([{ text: 'Hello.' }])] });
+  expect((await settled(threads, thread_id)).model_profile).toBe('script');
 });

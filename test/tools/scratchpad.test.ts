@@ -37,7 +37,7 @@ describe('entries', () => {
         ),
       ),
     ).toEqual([
-      'The scratchpad is empty.',
+      '❓ The scratchpad is empty.',
       'Written.',
       'Written.',
       'Written.',
@@ -212,4 +212,12 @@ it('the lines of event_contract have the three steps, the labels, and each field
       entry: null,
     },
   ]);
+});
+
+it('the lines of event_contract tell an empty scratchpad with a prefix of the contract', async () => {
+  const entries = linesOf(tellAll('event_contract', await run(inTurn(pad('read')))))
+    .map(({ data }) => data as Record<string, unknown>)
+    .flatMap(({ type, entry }) => (type === 'scratchpad_status' && typeof entry === 'string' ? [entry] : []));
+  expect(entries).toEqual(['❓ The scratchpad is empty.']);
+  expect(entries.map(asEntry)).toEqual(entries);
 });

@@ -161,10 +161,10 @@ describe('tokens and cost', () => {
         { tool_calls: [child([{ text: 'never' }])], usage },
         { text: 'ok', usage },
       ],
-      { max_tokens: 5_000 },
+      { max_tokens: 5_400 },
     );
     expect(results(log)).toEqual(['capped']);
-    expect(endOf(log).tree_usage.total_tokens).toBeLessThanOrEqual(5_000);
+    expect(endOf(log).tree_usage.total_tokens).toBeLessThanOrEqual(5_400);
     const below = await world.logOf(`${log[0]!.run_id}/call_1_1`);
     expect(endOf(below)).toMatchObject({ failure: { code: 'budget_exhausted' } });
   });

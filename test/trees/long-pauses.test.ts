@@ -1,4 +1,4 @@
-/** A pause that lasts continues as new, once; what has been answered, and what has not, goes along. */
+/** A pause that lasted goes on in a new part of the run; what has been answered, and what has not, goes along. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { findServerBinary } from '../../worker/server-binary.js';
 import { call, script } from '../support/test-agents.js';
 import { ask, child, treeConfig } from '../support/tree-agents.js';
 import { results } from '../support/tree-logs.js';
-import { createWorld, ofType, until } from '../support/world.js';
+import { collect, createWorld, durable, ofType, until } from '../support/world.js';
 import type { World } from '../support/world.js';
 
 const run = promisify(execFile);
@@ -33,31 +33,54 @@ async function continued(runId: string, first: string): Promise<void> {
   await until(async () => (await executionOf(runId)) !== first, 'continue-as-new');
 }
 
+/** It has been open for longer than a long pause takes, and nothing was written meanwhile. */
+async function waitLong(runId: string): Promise<void> {
+  const before = await world.temporal.workflow.getHandle(runId).describe();
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  const after = await world.temporal.workflow.getHandle(runId).describe();
+  expect([after.runId, after.historyLength]).toEqual([before.runId, before.historyLength]);
+}
+
 describe('a long pause', () => {
-  it('continues as new once, holds a short history, and goes on from there', async () => {
+  it('writes nothing while it lasts, and goes on in a new part of the run with a short history', async () => {
     const run_id = await start([{ tool_calls: [ask('Which?'), call('tools.echo', { text: 'x' })] }, { text: 'ok' }]);
     await paused(run_id);
+    await until(
+      async () =>
+        durable(await collect(world.client.runs.stream(run_id, { follow: false }))).some(
+          (event) => event.type === 'tool_result',
+        ),
+      'x',
+    );
     const first = await executionOf(run_id);
     const watching = world.logOf(run_id);
-    await continued(run_id, first);
-    const second = await executionOf(run_id);
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
-    expect(await executionOf(run_id)).toBe(second);
-    expect((await historyOf(run_id)).length).toBeLessThan(12);
+    await waitLong(run_id);
     expect((await world.client.runs.get(run_id)).awaits).toMatchObject([{ question: 'Which?' }]);
     await world.client.runs.answerClarification(run_id, { await_id: 'clarification_call_1_1', answer: 'this' });
     const log = await watching;
+    expect(await executionOf(run_id)).not.toBe(first);
+    expect((await historyOf(run_id)).length).toBeLessThan(20);
     expect(results(log)).toEqual(['this', 'x']);
     expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index));
     expect(ofType(log, 'await_clarification')).toHaveLength(1);
-    expect(ofType(log, 'tool_result').at(-1)!.duration_ms).toBeGreaterThan(3_000);
+    expect(ofType(log, 'tool_result').at(-1)!.duration_ms).toBeGreaterThan(1_200);
     expect(log.at(-1)).toMatchObject({ status: 'success', answer: 'ok' });
+  });
+
+  it('that was short goes on where it is', async () => {
+    const run_id = await start([{ tool_calls: [ask('Which?')] }, { text: 'ok' }]);
+    await paused(run_id);
+    const first = await executionOf(run_id);
+    await world.client.runs.answerClarification(run_id, { await_id: 'clarification_call_1_1', answer: 'this' });
+    expect((await world.logOf(run_id)).at(-1)).toMatchObject({ status: 'success', answer: 'ok' });
+    expect(await executionOf(run_id)).toBe(first);
   });
 
   it('an answer sent again with the same update id is still one answer', async () => {
     const run_id = await start([{ tool_calls: [ask('A?'), ask('B?')] }, { text: 'ok' }]);
     await paused(run_id, 2);
     const first = await executionOf(run_id);
+    await waitLong(run_id);
     const updateId = randomUUID();
     const send = (updateId_: string) =>
       world.temporal.workflow.getHandle(run_id).executeUpdate('answer_clarification', {
@@ -82,20 +105,22 @@ describe('a long pause', () => {
       policy: { approve: ['client.declared.*'] },
       limits: { run: { time_budget: '3s' } },
     });
-    const first = await executionOf(run_id);
     await paused(run_id, 2);
+    const first = await executionOf(run_id);
+    await waitLong(run_id);
     const [approval] = (await world.client.runs.get(run_id)).awaits;
     await world.client.runs.decideApproval(run_id, {
       await_id: approval!.await_id,
       decision: 'approve',
       digest: approval!.digest!,
     });
+    await continued(run_id, first);
     await until(
       async () => (await world.client.runs.get(run_id)).awaits.some((entry) => entry.kind === 'external_tools'),
       'the call',
     );
-    await continued(run_id, first);
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await waitLong(run_id);
+    await waitLong(run_id);
     const open = (await world.client.runs.get(run_id)).awaits;
     expect(open.map((entry) => entry.kind).sort()).toEqual(['approval', 'external_tools']);
     await world.client.runs.submitToolResults(run_id, {
@@ -137,15 +162,15 @@ describe('a long pause', () => {
     );
     await paused(run_id, 2);
     const [top, low] = [await executionOf(run_id), await executionOf(`${run_id}/call_1_1`)];
-    await continued(`${run_id}/call_1_1`, low);
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
-    expect(await executionOf(run_id)).toBe(top);
+    await waitLong(run_id);
+    await waitLong(`${run_id}/call_1_1`);
     await world.client.runs.answerClarification(`${run_id}/call_1_1`, {
       await_id: 'clarification_call_1_1',
       answer: 'this',
     });
+    await continued(`${run_id}/call_1_1`, low);
     await until(async () => (await world.client.runs.get(run_id)).awaits.length === 1, 'the child');
-    await continued(run_id, top);
+    expect(await executionOf(run_id)).toBe(top);
     await world.client.runs.answerClarification(run_id, { await_id: 'clarification_call_1_2', answer: 'yes' });
     const log = await world.logOf(run_id);
     expect(results(log)).toEqual(['low', 'yes']);
@@ -157,7 +182,7 @@ describe('a long pause', () => {
   it('can be canceled', async () => {
     const run_id = await start([{ tool_calls: [ask('Which?')] }]);
     await paused(run_id);
-    await continued(run_id, await executionOf(run_id));
+    await waitLong(run_id);
     await world.client.runs.cancel(run_id, { note: 'never mind' });
     const log = await world.logOf(run_id);
     expect(ofType(log, 'await_resolved')).toMatchObject([{ resolution: 'canceled' }]);

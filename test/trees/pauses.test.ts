@@ -177,6 +177,18 @@ describe('an approval', () => {
   const spend = (sum: number) => call('guarded.spend', { sum });
   const always = (text: string) => call('guarded.always', { text });
 
+  it('is not asked for a call whose arguments have a key twice: nobody could say which one runs', async () => {
+    const twice = '{"text":"harmless","text":"harmful"}';
+    const input = script([
+      { tool_calls: [always('x'), { tool: 'test.tools.echo', args: twice }].map((each) => ({ ...each, args: twice })) },
+      { text: 'ok' },
+    ]);
+    const log = await world.run('test.node', input);
+    expect(results(log)).toEqual(['invalid_call', 'invalid_call']);
+    expect(ofType(log, 'await_approval')).toEqual([]);
+    expect(ofType(log, 'tool_result')[0]?.content).toContain('have "text" twice in one object');
+  });
+
   it('is asked always, by a function of the arguments, or by policy; the rest runs meanwhile', async () => {
     const turns: Turns = [
       {
@@ -198,6 +210,7 @@ describe('an approval', () => {
       ['approval_call_1_4', '{"text":"b"}'],
     ]);
     expect(new Set(awaits.map((entry) => entry.digest)).size).toBe(3);
+    expect(awaits[0]?.rendering).toBe('{"sum":500}\ntest.guarded.spend');
     const decide = (n: number, decision: 'approve' | 'deny', note?: string) =>
       world.client.runs.decideApproval(run_id, {
         await_id: awaits[n]!.await_id,

@@ -98,6 +98,8 @@ describe('a run under a policy', () => {
       'test.tools.act',
       'test.tools.quick',
       'test.agents.node',
+      // To read on in what they give is part of what they give.
+      'runtime.outputs.read_output',
     ]);
     for (const tool of spec.tools) expect(decide(spec.policies ?? [], tool.tool_id).decision).toBe('allow');
     for (const tool of spec.denied_tools ?? []) expect(decide(spec.policies ?? [], tool).decision).toBe('deny');
@@ -126,6 +128,7 @@ describe('a run under a policy', () => {
     expect((await catalogueOf(link.run_id)).tools.map((tool) => tool.tool_id)).toEqual([
       'test.tools.quick',
       'test.tools.locked',
+      'runtime.outputs.read_output',
     ]);
   });
 

@@ -1,7 +1,5 @@
 /** The end of a worker in the middle of a tree. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createDataDir } from '../support/data-dir.js';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { connectClient } from '../../worker/create-worker.js';
@@ -27,7 +25,7 @@ async function startOne(): Promise<WorkerProcess> {
 }
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'perdure-killed-'));
+  dataDir = await createDataDir('killed');
   connected = await connectClient({
     connection: { address: inject('temporalAddress') },
     namespace: 'default',
@@ -38,7 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const worker of workers) worker.kill('SIGKILL');
   await connected.close();
-  await rm(dataDir, { recursive: true, force: true });
 });
 
 it(

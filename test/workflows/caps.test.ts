@@ -94,4 +94,13 @@ describe('a cap ends in a synthesis pass and never in a lost answer', () => {
     const log = await world.run('test.agent', oneEcho, { limits: { run: { max_steps: 1000, max_tool_calls: 2 } } });
     expectSynthesis(log, 'max_tool_calls');
   });
+
+  it('time_budget and a synthesis pass that the vendor refuses: the run fails with what the vendor said', async () => {
+    const input = script([{ tool_calls: [call('tools.act', { do: 'hang' })] }], {
+      fail: { code: 'model_unauthorized' },
+    });
+    const log = await world.run('test.agent', input, { limits: { run: { time_budget: '1s' } } });
+    expect(ofType(log, 'budget_exceeded')).toMatchObject([{ limit: 'time_budget' }]);
+    expect(log.at(-1)).toMatchObject({ status: 'failed', failure: { code: 'model_unauthorized' } });
+  });
 });

@@ -120,3 +120,11 @@ it('a synthesis pass reads a summary too, and a message larger than the window i
   expect(summaries.length).toBeGreaterThan(1);
   expect(isSummary(model.requests.at(-1)?.messages[1] ?? expect.fail())).toBe(true);
 });
+
+it('a synthesis pass that is refused as too long is compacted and made again, also after the deadline', async () => {
+  const { run } = await makeWorld(WINDOW, {});
+  const log = await run('fact_0 steps=9 size=1600 linger=3', { limits: { run: { time_budget: '2s' } } });
+  expect(ofType(log, 'budget_exceeded')).toMatchObject([{ limit: 'time_budget' }]);
+  expect(ofType(log, 'context_compacted')).toMatchObject([{ reason: 'refused' }]);
+  expect(log.at(-1)).toMatchObject({ status: 'success', answer: expect.stringContaining('fact_s2') });
+});

@@ -87,7 +87,9 @@ async function play({ turns, agent, cancelAfter, limits }: Case): Promise<string
   checkInvariants(seen);
   // 5: another reader of the same log sees the same bytes.
   const again = await collect(world.client.runs.stream(run_id));
-  expect(again.map((event) => JSON.stringify(event))).toEqual(durable(seen).map((event) => JSON.stringify(event)));
+  expect(durable(again).map((event) => JSON.stringify(event))).toEqual(
+    durable(seen).map((event) => JSON.stringify(event)),
+  );
   const end = seen.at(-1);
   return end?.type === 'run_completed' ? end.status : 'none';
 }

@@ -87,7 +87,7 @@ describe('the phases of a run are true on every path', () => {
 
   it('a refusal is an answer, kept as a refusal', async () => {
     const log = await world.run('test.agent', script([{ refusal: 'I will not.' }]));
-    expect(ofType(log, 'text_end')).toMatchObject([{ refusal: 'I will not.', text: '' }]);
+    expect(ofType(log, 'text_end')).toMatchObject([{ refusal: 'I will not.', text: 'I will not.' }]);
     expect(log.at(-1)).toMatchObject({ status: 'success', answer: 'I will not.' });
   });
 

@@ -45,6 +45,12 @@ interface Case {
   runtime?: RuntimeOptions;
   /** Instead of the agents that play a script. */
   window?: number;
+  /** How long a question, or a call that needs approval, waits for its answer. */
+  answerAfterMs?: number;
+  /** Started as by the Temporal CLI: without search attributes. */
+  bare?: boolean;
+  /** The question is answered by a signal, from somebody with so long a name. */
+  answeredBy?: string;
 }
 
 const CASES: Record<string, Case> = {
@@ -79,6 +85,43 @@ const CASES: Record<string, Case> = {
     trees: true,
     runtime: { long_pause: '1s' },
     input: script([{ tool_calls: [ask] }, { text: 'Done.' }]),
+  },
+  /** Of 0.4: while a run waited, a timer for the display of its phase was set again and again. */
+  'a-question-that-waits': {
+    trees: true,
+    input: script([{ tool_calls: [ask] }, { text: 'Done.' }]),
+    answerAfterMs: 8_000,
+  },
+  'a-question-that-waits-without-attributes': {
+    trees: true,
+    input: script([{ tool_calls: [ask] }, { text: 'Done.' }]),
+    answerAfterMs: 4_000,
+    bare: true,
+  },
+  'an-approval-that-waits-after-a-slow-model': {
+    trees: true,
+    input: script([
+      { text: ['one ', 'moment'], delay_ms: 1_300, tool_calls: [{ tool: 'test.guarded.always', args: { text: 'x' } }] },
+      { text: 'Done.' },
+    ]),
+    answerAfterMs: 2_000,
+  },
+  /** Of 0.5: a signal could bring a text of any size. */
+  'an-answer-from-a-long-name': {
+    trees: true,
+    input: script([{ tool_calls: [ask] }, { text: 'Done.' }]),
+    answeredBy: 'x'.repeat(3_000),
+  },
+  'a-child-that-waits': {
+    trees: true,
+    input: script([{ tool_calls: [child({ tool_calls: [ask] }, { text: 'asked' })] }, { text: 'Done.' }]),
+    answerAfterMs: 5_000,
+  },
+  'phases-that-are-shown-late': {
+    input: script([
+      { text: ['a ', 'b '], delay_ms: 2_000, tool_calls: [echo] },
+      { text: ['c ', 'd '], delay_ms: 2_500 },
+    ]),
   },
   'direct-answer': { input: script([{ thinking: 'hm', text: 'Hello.' }]) },
   'parallel-tools-with-failures': {
@@ -187,7 +230,10 @@ const server = await startEmbeddedServer({
   report: console.error,
 });
 const dataDir = await mkdtemp(join(tmpdir(), 'perdure-record-'));
-for (const [name, { input, request, cancelAt, live, trees = false, runtime: given, window }] of Object.entries(CASES)) {
+for (const [
+  name,
+  { input, request, cancelAt, live, trees = false, runtime: given, window, answerAfterMs, bare, answeredBy },
+] of Object.entries(CASES)) {
   const file = fileURLToPath(new URL(`histories/${version}-${name}.json`, import.meta.url));
   if (recorded.some((file) => file.endsWith(`-${name}.json`))) continue;
   const runtime = given ?? (name === 'continued-as-new' ? { continue_as_new_after_events: 40 } : {});
@@ -208,17 +254,28 @@ for (const [name, { input, request, cancelAt, live, trees = false, runtime: give
     report: console.error,
   });
   const { runs } = worker.client;
-  const { run_id } = await runs.start({
+  const asked = {
     agent_id: window !== undefined ? WINDOW_AGENT : trees ? 'test.node' : 'test.agent',
     input,
     ...request,
     ...(live ? { signal_live: true } : {}),
-  });
+  };
+  const startBare = async () => {
+    const workflowId = `bare-${name}`;
+    await worker.temporal.workflow.start('agentRun', { workflowId, taskQueue: name, args: [asked] });
+    return { run_id: workflowId };
+  };
+  const { run_id } = bare === true ? await startBare() : await runs.start(asked);
   const children: string[] = [];
   for await (const event of runs.stream(run_id, { children: 'flattened' })) {
     if (event.type === cancelAt) await runs.cancel(run_id);
     if (event.type === 'agent_run_started') children.push(event.link.run_id);
-    await answer(worker, event, name === 'a-long-pause' ? 3_000 : 0);
+    if (answeredBy !== undefined && event.type === 'await_clarification') {
+      const given = { await_id: event.await_id, answer: 'This one.', answered_by: answeredBy };
+      await worker.temporal.workflow.getHandle(run_id).signal('answer_clarification', given);
+      continue;
+    }
+    await answer(worker, event, answerAfterMs ?? (name === 'a-long-pause' ? 3_000 : 0));
   }
   await record(worker, run_id, file);
   for (const [n, id] of children.entries()) await record(worker, id, file.replace('.json', `.child-${n + 1}.json`));
@@ -284,8 +341,9 @@ function configOf({ window, titled = false }: ThreadCase, runtime: RuntimeOption
 }
 
 async function answer({ client: { runs } }: RunningWorker, event: StreamEvent, wait: number): Promise<void> {
-  if (event.type === 'await_clarification') {
+  if (event.type === 'await_clarification' || event.type === 'await_approval')
     await new Promise((resolve) => setTimeout(resolve, wait));
+  if (event.type === 'await_clarification') {
     await runs.answerClarification(event.run_id, { await_id: event.await_id, answer: 'This one.' });
   } else if (event.type === 'await_approval') {
     const { await_id, digest } = event;

@@ -186,7 +186,7 @@ describe.each([
   it('is only read where the tool says that it reads it', async () => {
     const log = await world.run('test.top', script([{ tool_calls: [call('peek')] }, { text: 'ok' }]));
     expect(ofType(log, 'tool_result')).toMatchObject([
-      { status: 'error', failure: { message: expect.stringContaining('without naming it in `reads`') as string } },
+      { status: 'error', debug_message: expect.stringContaining('without naming it in `reads`') as string },
     ]);
   });
 

@@ -2,10 +2,11 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createHttpClient } from '../../../client/http/index.js';
 import type { HttpClient } from '../../../client/http/index.js';
 import { serveFor } from '../../gateway/gateway-world.js';
+import { pageFetch } from '../../gateway/page-fetch.js';
 import type { GatewayWorld } from '../../gateway/gateway-world.js';
 import { serveStreams } from '../../gateway/stream/stream-server.js';
 import type { StreamServer } from '../../gateway/stream/stream-server.js';
@@ -55,6 +56,27 @@ describe('the client over HTTP', () => {
     expect(await client.runs.result(handle.run_id)).toEqual(events.at(-1));
   });
 
+  it('is told by the gateway that pages of its origin may not call, and is not where they may', async () => {
+    const fetch = pageFetch('http://localhost:5173');
+    const page = createHttpClient({ url: gateway.url, fetch });
+    const refused = {
+      code: 'origin_refused',
+      message: expect.stringMatching(/"http:\/\/localhost:5173".*--cors-origins/),
+    };
+    await expect(page.runs.start({ agent_id: 'test.node', input: hanging })).rejects.toMatchObject(refused);
+    await expect(page.runs.get('any')).rejects.toMatchObject(refused);
+    // And does not try for two minutes.
+    await expect(collect(page.runs.stream('any'))).rejects.toMatchObject(refused);
+    const listing = await serveFor(world, { kind: 'off' }, { origins: ['http://localhost:5173'] });
+    onTestFinished(() => listing.stop());
+    const listed = createHttpClient({ url: listing.url, fetch });
+    const { run_id } = await listed.runs.start({ agent_id: 'test.node', input: script([{ text: 'Hello.' }]) });
+    expect((await collect(listed.runs.stream(run_id))).at(-1)).toMatchObject({
+      type: 'run_completed',
+      answer: 'Hello.',
+    });
+  });
+
   it('answers a pause of a child by its id, which has a slash, and cancels', async () => {
     const runId = await start(
       script([{ tool_calls: [child([{ tool_calls: [ask('When?')] }, { text: 'ok' }])] }, { text: 'end' }]),
@@ -81,10 +103,10 @@ describe('the client over HTTP', () => {
     for await (const event of first) if (seen.push(event) === 5) break;
     const other = createHttpClient({ url: gateway.url });
     const rest = other.runs.stream(runId, { cursor: first.cursor() });
-    expect([...seen, ...(await collect(rest))]).toEqual(log);
+    expect(durable([...seen, ...(await collect(rest))])).toEqual(log);
     expect(await collect(other.runs.stream(runId, { cursor: rest.cursor() }))).toEqual([]);
     expect(await collect(client.runs.stream(runId, { from: -2 }))).toEqual(log.slice(-2));
-    expect(await collect(client.runs.stream(runId, { follow: false }))).toEqual(log);
+    expect(durable(await collect(client.runs.stream(runId, { follow: false })))).toEqual(log);
   });
 
   it('ends with the marker where the engine ended the run', async () => {
@@ -174,6 +196,17 @@ describe('a stream over HTTP that is disturbed', () => {
       void response.writeHead(code, headers).end(body);
   const read = (url: string, options = {}) => collect(createHttpClient({ url, ...options }).runs.stream('a/b'));
 
+  it('says what a page can find out where an answer without leave to be read comes from elsewhere', async () => {
+    vi.stubGlobal('location', { origin: 'http://localhost:5173' });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const { url } = await serverOf(status(502));
+    const page = createHttpClient({ url, fetch: pageFetch('http://localhost:5173') });
+    await expect(page.runs.get('any')).rejects.toMatchObject({
+      code: 'server_unreachable',
+      message: expect.stringContaining('may not let pages of http://localhost:5173 read its answers'),
+    });
+  });
+
   it('goes on after cuts, clean ends without a last word and 502 to 504, always behind the last whole line', async () => {
     const { url, asked } = await serverOf(
       cut(envelope(0), '\n', envelope(1), envelope(2).slice(0, 20)),
@@ -199,6 +232,7 @@ describe('a stream over HTTP that is disturbed', () => {
       dialect: 'perdure',
       format: 'ndjson',
       envelope: 'true',
+      trailer: 'true',
     });
   });
 

@@ -162,6 +162,18 @@ describe('tools', () => {
 });
 
 describe('lines', () => {
+  it('that are not of the contract are passed over, such as those of the transport', () => {
+    const router = createRouter();
+    const lines = [
+      { perdure: 'warning', run_id, message: 'The run waits.' },
+      { perdure: 'end', reason: 'completed', status: 'success', run_id, cursor: '3.0' },
+      { something: 'else' },
+      { type: 'of_tomorrow', run_id },
+    ];
+    expect(router.push(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))).toEqual([]);
+    expect(router.end()).toEqual([]);
+  });
+
   it('may be blank, broken, without an end, and too deep in nonsense to be events', () => {
     const router = createRouter();
     const lines = [
@@ -171,7 +183,7 @@ describe('lines', () => {
       '[1]',
       'null',
       '{"type":"content","content":"no run"}',
-      '{"no":"type"}',
+      '{"type":7}',
       '{"type":"new"}',
     ];
     const told = router.push(lines.map((line) => `${line}\r\n`).join(''));
@@ -180,7 +192,7 @@ describe('lines', () => {
       { to: 'broken', count: 2, reason: 'it is no JSON object' },
       { to: 'broken', count: 3, reason: 'it is no JSON object' },
       { to: 'broken', count: 4, reason: 'a content has no run_id' },
-      { to: 'broken', count: 5, reason: 'it has no type' },
+      { to: 'broken', count: 5, reason: 'its type is no text' },
     ]);
     const marked = '\ufeff{"type":"content","run_id":"r","content":"behind a mark"}\n';
     expect(router.push(marked)).toEqual([{ to: 'chat', run_id: 'r', text: 'behind a mark' }]);

@@ -1,7 +1,7 @@
 /** Stored agents over a real gateway: what is kept, what is refused, and with which words. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { StoredAgent } from '../../../contract/stored-agent.js';
-import { openGatewayRecords } from '../../../store/gateway-records.js';
+import { recordsIn } from '../../support/records.js';
 import type { Caller } from '../gateway-world.js';
 import { serveFor } from '../gateway-world.js';
 import { createThreadGateway, dataOf, refusalOf, THREAD_CATALOG } from '../threads/thread-gateway.js';
@@ -147,7 +147,8 @@ describe('a stored agent', () => {
 
 describe('a list of stored agents', () => {
   it('has them all, page by page and newest first, while others come and go', async () => {
-    const { agents } = openGatewayRecords(world.server.dataDir);
+    const { agents, close } = await recordsIn(world.server.dataDir);
+    onTestFinished(close);
     const contents = { description: null, request_template: { messages: ['hi'] }, variables: [] };
     const owner = { org_id: orgs.globex, user_id: 'gus' };
     for (let n = 0; n < 60; n++) await agents.create({ ...contents, name: `listed ${n}` }, owner);

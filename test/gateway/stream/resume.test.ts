@@ -17,7 +17,7 @@ interface Place {
   server: StreamServer;
 }
 const at = ({ server }: Place, runId: string, query: string) =>
-  `${server.url}/v1/runs/${encodeURIComponent(runId)}/events?${query}`;
+  `${server.url}/v1/runs/${encodeURIComponent(runId)}/events?trailer=true&${query}`;
 
 async function createPlace(config: Parameters<typeof createWorld>[0]): Promise<Place> {
   const world = await createWorld(config);

@@ -33,7 +33,11 @@ describe('subscribers', () => {
   afterEach(() => server.close());
   afterAll(() => world.end());
 
-  const at = (runId: string, query = '', { url } = server) => `${url}/v1/runs/${runId}/events${query}`;
+  /** With the last word, unless a query says otherwise. */
+  const at = (runId: string, query = '', { url } = server) => {
+    const asked = query.includes('trailer=') ? '' : `${query === '' ? '?' : '&'}trailer=true`;
+    return `${url}/v1/runs/${runId}/events${query}${asked}`;
+  };
   const start = async (input: string) => (await world.client.runs.start({ agent_id: 'test.agent', input })).run_id;
 
   /** A client with feeds of its own, and how many queries it has sent. */
@@ -48,7 +52,7 @@ describe('subscribers', () => {
     };
     const { connection } = world.temporal;
     const temporal = new Client({ connection, namespace, interceptors: { workflow: [counting] } });
-    return { client: createClient({ client: temporal, taskQueue }), queries: () => queries };
+    return { client: createClient({ client: temporal, taskQueue, live: 'temporal' }), queries: () => queries };
   }
 
   it(`${SUBSCRIBERS} of one run have one feed behind them: as many queries as one has`, async () => {
@@ -205,7 +209,7 @@ function readSlowly({ url }: StreamServer, runId: string): { socket: Socket; byt
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   let bytes = 0;
-  socket.write(`GET /v1/runs/${runId}/events HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+  socket.write(`GET /v1/runs/${runId}/events?trailer=true HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
   socket.pause();
   const timer = setInterval(() => {
     if (socket.read(1) !== null) bytes += 1;

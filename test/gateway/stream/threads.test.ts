@@ -27,7 +27,9 @@ afterAll(async () => {
   await world.end();
 });
 
-const at = (threadId: string, query: string, { url } = server) => `${url}/v1/threads/${threadId}/events?${query}`;
+/** With what the transport says of turns and ends, unless a query says otherwise. */
+const at = (threadId: string, query: string, { url } = server) =>
+  `${url}/v1/threads/${threadId}/events?${query}${query.includes('trailer=') ? '' : '&trailer=true'}`;
 const start = async (turns: Parameters<typeof script>[0]) =>
   (await threads.start({ agent_id: 'test.node', messages: [script(turns)] })).thread_id;
 async function talk(threadId: string, turns: number): Promise<string> {

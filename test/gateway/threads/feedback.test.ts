@@ -1,7 +1,7 @@
 /** Feedback on messages over a real gateway. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openGatewayRecords } from '../../../store/gateway-records.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { recordsIn, withRecords } from '../../support/records.js';
 import { script } from '../../support/test-agents.js';
 import { until } from '../../support/world.js';
 import { settled } from '../../threads/thread-world.js';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => stop());
 
 const good = { sentiment: 'positive', categories: ['helpful'] };
-const kept = (threadId: string) => openGatewayRecords(world.server.dataDir).feedback.list(threadId);
+const kept = (threadId: string) => withRecords(world.server.dataDir, ({ feedback }) => feedback.list(threadId));
 const path = (threadId: string, n: number | string) => `/v1/ai/threads/${threadId}/messages/${n}/feedback`;
 
 async function start(turns: Parameters<typeof script>[0], visibility = 'org'): Promise<string> {
@@ -120,7 +120,8 @@ describe('feedback', () => {
   });
 
   it('that is being written while its thread is deleted leaves nothing either', async () => {
-    const records = openGatewayRecords(world.server.dataDir);
+    const records = await recordsIn(world.server.dataDir);
+    onTestFinished(records.close);
     const { feedback } = records;
     const threadId = await answered();
     const late: typeof feedback = {

@@ -40,6 +40,8 @@ interface Expectation {
   changes: boolean;
   body?: unknown;
   search?: string;
+  /** What a member who only reads is told, where it is not that. */
+  refused?: string;
 }
 const reads = (search = ''): Expectation => ({ changes: false, search });
 const writes = (body?: unknown): Expectation => ({ changes: true, body });
@@ -47,6 +49,7 @@ const result = { tool_use_id: 'turn_1_call_1_1', status: 'success' };
 
 const THREAD_ROUTES: Record<string, Expectation> = {
   readThread: reads(),
+  readThreadSummary: reads(),
   readThreadDelta: reads('?next_token=none'),
   streamThreadEvents: reads('?follow=false'),
   renameThread: writes({ title: 'New' }),
@@ -55,6 +58,11 @@ const THREAD_ROUTES: Record<string, Expectation> = {
   submitToolUseResults: writes({ tool_results: [result] }),
   cancelTurn: writes(),
   setVisibility: writes({ visibility: 'org' }),
+  // Who may decide, the agent's policy says, which here is as it is by default: pauses.test.ts has others.
+  decideThreadApproval: {
+    ...writes({ tool_use_id: 'x', digest: 'd', decision: 'deny' }),
+    refused: 'RobotoUnauthorizedException',
+  },
   // Whoever may read it makes something of their own.
   forkThread: { changes: false, body: { message_sequence_num: 0 } },
   pinThread: { changes: false, body: { pinned: true } },
@@ -131,8 +139,9 @@ describe.each(cases)('$route.operation of a thread that is $visibility', ({ rout
     if (visibility === 'private') expect(await looks('bob', idOf(threadId))).toEqual(await looks('bob', idOf(nowhere)));
     else if (expected?.changes === true) {
       expect(member.status).toBe(403);
-      if (route.path.startsWith('/v1/ai/')) expect(refusalOf(member)[1]).toBe('RobotoThreadReadOnlyException');
-      else expect(member.body['error']).toMatchObject({ code: 'thread_read_only' });
+      if (route.path.startsWith('/v1/ai/')) {
+        expect(refusalOf(member)[1]).toBe(expected.refused ?? 'RobotoThreadReadOnlyException');
+      } else expect(member.body['error']).toMatchObject({ code: 'thread_read_only' });
     } else expect(isLetIn(member), member.text).toBe(true);
     // Nobody who was refused has changed anything, and nobody who only reads.
     expect(await world.world.client.threads.get(threadId)).toEqual(before);

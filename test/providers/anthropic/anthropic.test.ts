@@ -333,7 +333,8 @@ describe('the stream', () => {
 
   it('with a refusal that says nothing gets words for the reader, and keeps what was said', async () => {
     expect((await play('refusal-bare')).completion.messages).toMatchObject([
-      { content: 'Well', refusal: 'The model declined to answer.' },
+      { content: 'Well' },
+      { content: null, refusal: '\n\nThe model declined to answer.' },
     ]);
   });
 

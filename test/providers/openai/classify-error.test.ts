@@ -28,7 +28,12 @@ describe('an error of the SDK', () => {
     ['a request that could not be made', new TypeError('cyclic object value'), 'request', 'internal'],
     ['what is no error at all', 'oops', 'stream', 'model_stream_cut'],
   ] as const)('for %s has its code', (_, error, phase, code) => {
-    const classified = classifyError(error, { model: 'gpt-4o', origin: 'https://api.example.com', phase });
+    const classified = classifyError(error, {
+      model: 'gpt-4o',
+      origin: 'https://api.example.com',
+      phase,
+      secrets: [],
+    });
     expect(classified).toMatchObject({ code, provider: 'openai', http_status: undefined });
     expect(classified.message).toContain('gpt-4o at https://api.example.com');
   });

@@ -112,7 +112,12 @@ describe('the request', () => {
       },
       {
         type: 'function',
-        function: { name: 'demo-clock-current_time', description: `What ${CLOCK} does`, parameters: open },
+        function: {
+          name: 'demo-clock-current_time',
+          description: `What ${CLOCK} does`,
+          parameters: { ...open, properties: { city: { type: ['string', 'null'] } }, required: ['city'] },
+          strict: true,
+        },
       },
       {
         type: 'function',

@@ -54,7 +54,7 @@ open("/tmp/kept-to-itself", "w").write("x")`);
     expect(files).toEqual([
       { filename: 'NAMELESS', mime_type: 'application/octet-stream', content: '' },
       { filename: 'chart.png', mime_type: 'image/png', content: String.fromCharCode(...Array(256).keys()) },
-      { filename: 'data/deep/table.csv', mime_type: 'text/csv', content: 'a,b' },
+      { filename: 'data_deep_table.csv', mime_type: 'text/csv', content: 'a,b' },
       { filename: 'helper.py', mime_type: 'text/x-python', content: 'x = 42' },
     ]);
     expect(text).toContain(
@@ -137,7 +137,41 @@ describe('without a boundary', () => {
   });
 });
 
+describe('many programs', () => {
+  it('of one org leave room for another, and one too many is refused with the wait', { timeout: 120_000 }, async () => {
+    const shared = createTool({ max_programs: 2, max_waiting_per_org: 17, limits: { wall_time: '5s' } });
+    await runCode(shared, 'print(1)');
+    const stop = new AbortController();
+    const { signal } = stop;
+    let isStarted = () => {};
+    const started = new Promise<void>((resolve) => (isStarted = resolve));
+    const hostile = Array.from({ length: 18 }, () =>
+      runCode(shared, 'print("on", flush=True)\nwhile True: pass', { org_id: 'org-a', signal, onLive: isStarted }),
+    );
+    const ended = Promise.allSettled(hostile);
+    await started;
+    expect((await runCode(shared, 'print(1)', { org_id: 'org-a' })).failure).toMatchObject({
+      kind: 'rate_limited',
+      message: expect.stringMatching(
+        /busy with other programs: 17 wait already\. There may be room in about \d+ s\.$/,
+      ) as string,
+    });
+    const began = performance.now();
+    expect((await runCode(shared, 'print("harmless")', { org_id: 'org-b' })).text).toBe('harmless\n');
+    expect(performance.now() - began).toBeLessThan(4_000);
+    stop.abort(new Error('enough'));
+    await ended;
+  });
+});
+
 describe('limits that make no sense', () => {
+  it('are refused, also those of programs at the same time', () => {
+    const options = { max_programs: 0, max_programs_per_org: 0.5, max_waiting_per_org: -1 };
+    expect(() => codeInterpreter(options)).toThrow(
+      /max_programs 0 .*max_programs_per_org 0\.5 .*max_waiting_per_org -1/,
+    );
+  });
+
   it('are refused, all at once', () => {
     const limits = { wall_time: 'soon', cpu_time: 10, memory_bytes: 1, processes: 1.5, files: -1 };
     expect(() => codeInterpreter({ limits })).toThrow(

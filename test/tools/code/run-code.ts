@@ -24,10 +24,13 @@ export async function runCode(
   {
     signal = new AbortController().signal,
     onLive = () => {},
-  }: { signal?: AbortSignal; onLive?: (text: string) => void } = {},
+    org_id,
+  }: { signal?: AbortSignal; onLive?: (text: string) => void; org_id?: string } = {},
 ): Promise<Outcome> {
   const outcome: Outcome = { live: [], progress: [], files: [] };
   const context: Partial<ToolContext> = {
+    run: { run_id: 'run-1', agent_id: 'test.coder', root_run_id: 'run-1' },
+    principal: { ...(org_id === undefined ? {} : { org_id }), roles: [] },
     signal,
     progress: (message) => void outcome.progress.push(message),
     output(text) {

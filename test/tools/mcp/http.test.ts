@@ -1,12 +1,12 @@
 /** What is special to a server over HTTP: sessions, credentials, streams that are cut, answers that are none. */
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FoundTool } from '../../../kit/index.js';
 import { mcpServer } from '../../../tools/index.js';
 import { until } from '../../support/world.js';
-import { failureOf, openCaller } from './calling.js';
+import { startBadServer } from './bad-server.js';
+import type { OnCall } from './bad-server.js';
+import { anyRun, failureOf, openCaller } from './calling.js';
 import { startServer } from './start-server.js';
 
 const ends: (() => Promise<void>)[] = [];
@@ -20,48 +20,12 @@ const withFixture = async (env?: Record<string, string>) => {
   return server;
 };
 
-interface Asked {
-  id: number;
-  method: string;
-}
-
-/** A server that initializes as it should, and answers `tools/call` as the test wants it. */
-async function serveBadly(onCall: (asked: Asked, response: ServerResponse, request: IncomingMessage) => void) {
-  const seen: string[] = [];
-  const http = createServer((request, response) => {
-    void (async () => {
-      let text = '';
-      for await (const chunk of request) text += String(chunk);
-      const asked = (text === '' ? { method: '' } : JSON.parse(text)) as Asked;
-      seen.push(`${request.method} ${asked.method}`);
-      if (asked.method === 'tools/call') return onCall(asked, response, request);
-      if (asked.id === undefined) return response.writeHead(202).end();
-      const capabilities = {
-        protocolVersion: '2025-06-18',
-        capabilities: {},
-        serverInfo: { name: 'bad', version: '1' },
-      };
-      const result = asked.method === 'initialize' ? capabilities : { tools: [{ name: 'act', inputSchema: {} }] };
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, result }));
-    })();
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
-  const toolset = mcpServer({ name: 'bad', http: { url } }).options.open(() => {});
-  ends.push(async () => {
-    await toolset.close();
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
-  });
-  const [found] = await toolset.discover(AbortSignal.timeout(60_000));
-  const call = async (pinned: Partial<FoundTool> = {}) => {
-    const { run } = toolset.bind({ ...(found as FoundTool), ...pinned });
-    const signal = AbortSignal.timeout(30_000);
-    return run({}, { signal, idempotency_key: 'key', progress() {} } as unknown as Parameters<typeof run>[1]);
-  };
-  return { seen, found, call };
-}
+const serveBadly = async (onCall: OnCall) => {
+  const server = await startBadServer({ onCall });
+  ends.push(() => server.stop());
+  await server.discover();
+  return server;
+};
 
 const stream = { 'content-type': 'text/event-stream' };
 
@@ -87,9 +51,38 @@ describe('a server over HTTP', () => {
   it('is named without what may be secret in its address', async () => {
     const http = { url: 'http://127.0.0.1:1/mcp?key=secret', headers: { authorization: 'Bearer secret' } };
     const toolset = mcpServer({ name: 'far', http }).options.open(() => {});
-    const error: unknown = await toolset.discover(AbortSignal.timeout(60_000)).catch((reason: unknown) => reason);
+    const error: unknown = await toolset
+      .discover(AbortSignal.timeout(60_000), anyRun)
+      .catch((reason: unknown) => reason);
     expect(String(error)).toContain('MCP server "far" (http://127.0.0.1:1/mcp) did not list its tools');
     expect(String(error)).not.toContain('secret');
+  });
+
+  it('has no credential repeated by its errors, whatever the form, nor by one that cannot be sent', async () => {
+    const token = 'tk-W8zQ4nX7vB2m';
+    const server = await startBadServer({
+      headers: { authorization: `Bearer ${token}`, 'x-shop-key': 'Lw9Yd3Kp6Rt' },
+      onCall({ id, params }, response, { headers }) {
+        const message = `refused ${headers.authorization} (${String(headers['x-shop-key']).slice(2, 9)})`;
+        const { status } = (params ?? {}).arguments as { status: number };
+        response.writeHead(status, { 'content-type': 'application/json' });
+        const error = { code: -32_000, message: `${message}, ${Buffer.from(message).toString('base64')}` };
+        const content = [{ type: 'text', text: message }];
+        const said = status === 201 ? { result: { isError: true, content } } : { error };
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, ...said }));
+      },
+    });
+    ends.push(() => server.stop());
+    for (const status of [200, 201, 409, 500]) {
+      const { message } = await failureOf(server.call({}, { status }));
+      expect(message).toContain('refused Bearer [hidden] ([hidden])');
+      expect(message).not.toMatch(/W8zQ4n|9Yd3Kp|VnplZCBC/);
+    }
+    const bad = { url: 'http://127.0.0.1:1/mcp', headers: { authorization: `Bearer ${token}\nmore` } };
+    const toolset = mcpServer({ name: 'far', http: bad }).options.open(() => {});
+    const error: unknown = await toolset.discover(AbortSignal.timeout(60_000), anyRun).catch((e: unknown) => e);
+    expect(inspect(error, { depth: 9 })).toContain('did not list its tools');
+    expect(inspect(error, { depth: 9 })).not.toMatch(/W8zQ4n|X7vB2m/);
   });
 
   it.each(['no url', 'ftp://127.0.0.1/mcp', 'http://user:password@127.0.0.1/mcp'])(

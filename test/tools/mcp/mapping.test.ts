@@ -1,10 +1,10 @@
 /** From a server's words to ours, without a server: names, schemas, contents. */
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { TOOL_ID_PATTERN } from '../../../contract/ids.js';
-import { argumentsOf } from '../../../tools/mcp/check-arguments.js';
 import { toContent } from '../../../tools/mcp/map-content.js';
 import { modelSchema } from '../../../tools/mcp/model-schema.js';
+import { createSchemas } from '../../../tools/mcp/schemas-apart.js';
 import { toolSegment } from '../../../tools/mcp/tool-segment.js';
 
 describe('a tool’s name', () => {
@@ -87,24 +87,20 @@ describe('a tool’s schema', () => {
 });
 
 describe('arguments', () => {
+  const schemas = createSchemas();
+  afterAll(() => schemas.close());
   const check = (schema: Record<string, unknown>, args: unknown) =>
-    argumentsOf(schema)
-      .safeParse(args)
-      .error?.issues.map((issue) => issue.message);
+    schemas.check(schema, JSON.stringify(args), { group: 'a', signal: new AbortController().signal });
 
-  it('are checked against the schema, all of them', () => {
+  it('are checked against the schema, all of them', async () => {
     const schema = { type: 'object', properties: { a: { type: 'number' } }, required: ['a', 'b'] };
-    expect(check(schema, { a: 1, b: 2 })).toBeUndefined();
-    expect(check(schema, { a: 'x' })).toEqual([
-      "arguments must have required property 'b', arguments/a must be number",
-    ]);
-    expect(check(schema, ['a'])).toHaveLength(1);
+    expect(await check(schema, { a: 1, b: 2 })).toBeUndefined();
+    expect(await check(schema, { a: 'x' })).toBe("data must have required property 'b', data/a must be number");
   });
 
-  it('are left to the server where the schema cannot be read', () => {
-    expect(
-      check({ type: 'object', properties: { a: { $ref: 'https://example.org/schema' } } }, { a: 1 }),
-    ).toBeUndefined();
+  it('are left to the server where the schema cannot be read', async () => {
+    const schema = { type: 'object', properties: { a: { $ref: 'https://example.org/schema' } } };
+    expect(await check(schema, { a: 1 })).toBeUndefined();
   });
 });
 
@@ -140,5 +136,75 @@ describe('a result', () => {
     expect(await toContent({ content: [{ type: 'text', text: 'see' }], structuredContent }, files)).toBe(
       'see\n\n{"a":[1],"b":2}',
     );
+  });
+
+  const base64 = (bytes: number) => Buffer.alloc(bytes).toString('base64');
+  const count = (parts: unknown, type: string) =>
+    (Array.isArray(parts) ? (parts as { type: string }[]) : []).filter((part) => part.type === type).length;
+
+  it('has only so many images and bytes in them, and says so', async () => {
+    const image = { type: 'image', data: base64(10), mimeType: 'image/png' };
+    const many = await content(...Array.from({ length: 30 }, () => image));
+    expect(count(many, 'image_url')).toBe(20);
+    expect(JSON.stringify(many).match(/an image, left out/g)).toHaveLength(10);
+    const large = { ...image, data: base64(3 * 1024 * 1024) };
+    expect(count(await content(large, large, large), 'image_url')).toBe(2);
+  });
+
+  it('has only so many files and bytes in them, and says so', async () => {
+    const kept: { filename: string; mime_type: string }[] = [];
+    const keeping = {
+      async file(file: { filename: string; mime_type: string }) {
+        kept.push(file);
+        return { file_id: `file_${kept.length}` };
+      },
+    };
+    const audio = { type: 'audio', data: base64(10), mimeType: 'audio/wav' };
+    const blocks = Array.from({ length: 40 }, () => audio);
+    const told = await toContent({ content: blocks }, keeping);
+    expect(kept).toHaveLength(32);
+    expect(String(told).match(/left out: a result may have 32 files/g)).toHaveLength(8);
+    const large = { ...audio, data: base64(5 * 1024 * 1024) };
+    expect(await toContent({ content: [large, large, large] }, keeping)).toMatch(/left out/);
+    expect(kept).toHaveLength(34);
+  });
+
+  it('has only so many parts, and long texts in one, wherever images stand', async () => {
+    const texts = Array.from({ length: 600 }, (_, n) => ({ type: 'text', text: `${n}` }));
+    expect(await content(...texts)).toMatch(/\n\n499\n\n\[100 more parts were left out\]$/);
+    const long = { type: 'text', text: 'x'.repeat(40_000) };
+    const image = { type: 'image', data: base64(10), mimeType: 'image/png' };
+    const parts = await content(long, image, long, image);
+    expect(Array.isArray(parts) && parts.map(({ type }) => type)).toEqual(['text', 'image_url', 'image_url']);
+  });
+
+  it('has its files under names and types that are safe', async () => {
+    const kept: unknown[] = [];
+    const keeping = {
+      async file({ filename, mime_type }: { filename: string; mime_type: string }) {
+        kept.push([filename, mime_type]);
+        return { file_id: 'file_1' };
+      },
+    };
+    const resource = (uri: string, mimeType: string) => ({
+      type: 'resource',
+      resource: { uri, mimeType, blob: 'AAAA' },
+    });
+    const told = await toContent(
+      {
+        content: [
+          resource('file:///a/..%2f\u202egnp.exe', 'text/html\r\nset-cookie: a=b'),
+          resource('file:///tmp/-rf.txt?x=1', 'Text/Plain; charset=utf-8'),
+          resource(`file:///${'?'.repeat(1_000_000)}\n`, 'image'),
+        ],
+      },
+      keeping,
+    );
+    expect(kept).toEqual([
+      ['..%2fgnp.exe'.replace(/^\.+/, ''), 'application/octet-stream'],
+      ['rf.txt', 'text/plain'],
+      ['file.bin', 'application/octet-stream'],
+    ]);
+    expect(String(told)).not.toContain('set-cookie');
   });
 });

@@ -66,6 +66,16 @@ describe.each(WAYS)('a run with tools over %s', { timeout: TIMEOUT_MS }, (way) =
     await server.stop();
   });
 
+  it('has the structured content of a result as a value, beside its text', async () => {
+    const input = script([{ tool_calls: [tool('structured'), tool('create_issue')] }, { text: 'done' }]);
+    const { run_id } = await world.client.runs.start({ agent_id: 'test.mcp', input });
+    const log = await world.logOf(run_id);
+    const [result] = ofType(log, 'tool_result').filter((event) => event.tool_id === 'mcp.fixture.structured');
+    expect(result).toMatchObject({ content: '{"answer":42}', value: { answer: 42 } });
+    const names = ofType(log, 'tool_requested').map(({ display_name }) => display_name);
+    expect(names).toEqual([undefined, 'Makes an issue']);
+  });
+
   it('is approved by a person, calls, shows progress and pictures, and answers', async () => {
     const input = script([
       {

@@ -66,6 +66,9 @@ async function call(name: string, args: Arguments, extra: Extra): Promise<CallTo
       process.stderr.write(String(args['text']));
       if (way === 'stdio') process.stdout.write('this is no message\n');
       return say('printed');
+    case 'nothing':
+      process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: extra.requestId, result: null })}\n`);
+      return new Promise(() => {});
     default:
       return say(`${name} was called`);
   }

@@ -21,6 +21,7 @@ const TOOLS: readonly Tool[] = [
   { name: 'structured', inputSchema: none },
   { name: 'meta', inputSchema: none },
   { name: 'print', inputSchema: none },
+  { name: 'nothing', inputSchema: none },
   { name: 'createIssue', title: 'Makes an issue', inputSchema: none, annotations: { destructiveHint: true } },
   { name: 'get-weather.by/city', inputSchema: none },
   { name: '天気', inputSchema: none },

@@ -6,7 +6,7 @@ import { mcpServer } from '../../../tools/index.js';
 import type { McpServerOptions } from '../../../tools/index.js';
 import { createLogLines } from '../../../tools/mcp/log-lines.js';
 import { until } from '../../support/world.js';
-import { failureOf, openCaller } from './calling.js';
+import { anyRun, failureOf, openCaller } from './calling.js';
 import { isAlive, startServer } from './start-server.js';
 import type { TestServer } from './start-server.js';
 
@@ -24,7 +24,7 @@ afterEach(async () => {
 const discover = async (stdio: { command: string; cwd?: string }) => {
   const toolset = mcpServer({ name: 'fixture', stdio }).options.open(() => {});
   try {
-    return await toolset.discover(AbortSignal.timeout(60_000));
+    return await toolset.discover(AbortSignal.timeout(60_000), anyRun);
   } finally {
     await toolset.close();
   }
@@ -84,7 +84,21 @@ describe('a server over stdio', () => {
   it('that sends more than there is room for is ended, and the call has failed', async () => {
     const { call, reported, toolset } = await open();
     expect((await failureOf(call('big', { bytes: 20 * 1024 * 1024 }))).kind).toBe('outcome_unknown');
-    expect(reported.some((line) => line.includes('exceeded maximum size'))).toBe(true);
+    expect(reported.some((line) => line.includes('a line of more than 16777216 bytes'))).toBe(true);
+    await toolset.close();
+  });
+});
+
+describe('an answer over stdio', () => {
+  it('that is none fails its call at once, and no other', async () => {
+    const { call, toolset } = await open();
+    const signal = AbortSignal.timeout(20_000);
+    const [nothing, well] = await Promise.all([
+      failureOf(call('nothing', {}, { signal })),
+      call('echo', { text: 'a' }),
+    ]);
+    expect(nothing).toMatchObject({ kind: 'malformed_result', retryable: false });
+    expect(well).toBe('a');
     await toolset.close();
   });
 });
@@ -112,7 +126,9 @@ describe('a server over stdio that does not start', () => {
       { connect_timeout: 500 },
     );
     const opened = toolset.options.open(() => {});
-    await expect(opened.discover(AbortSignal.timeout(60_000))).rejects.toThrow(/"fixture".*no answer within 500 ms/);
+    await expect(opened.discover(AbortSignal.timeout(60_000), anyRun)).rejects.toThrow(
+      /"fixture".*no answer within 500 ms/,
+    );
     await opened.close();
   });
 });

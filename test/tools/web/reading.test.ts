@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { decodeText } from '../../../tools/web/read/decode-text.js';
 import { readHtml } from '../../../tools/web/read/read-html.js';
-import { readHtmlApart } from '../../../tools/web/read/read-html-apart.js';
+import { createReadHtml } from '../../../tools/web/read/read-html-apart.js';
 import { splitPages } from '../../../tools/web/read/split-pages.js';
 import { untrusted } from '../../../tools/web/read/untrusted-text.js';
 
@@ -67,15 +67,22 @@ describe('a page that is no article', () => {
 });
 
 describe('a page made to be slow', () => {
+  const readHtmlApart = createReadHtml();
   const signal = () => new AbortController().signal;
   it('is read all the same, nested however deep', async () => {
-    const { text } = await readHtmlApart(`<body>${'<div>'.repeat(20_000)}words`, URL_OF_PAGE, signal());
+    const { text } = await readHtmlApart(`<body>${'<div>'.repeat(20_000)}words`, URL_OF_PAGE, {
+      group: 'a',
+      signal: signal(),
+    });
     expect(text).toBe('words');
   });
 
   it('is given up when the call is canceled', async () => {
     const controller = new AbortController();
-    const reading = readHtmlApart('<p>words'.repeat(200_000), URL_OF_PAGE, controller.signal);
+    const reading = readHtmlApart('<p>words'.repeat(200_000), URL_OF_PAGE, {
+      group: 'a',
+      signal: controller.signal,
+    });
     controller.abort();
     await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
   });

@@ -171,7 +171,7 @@ describe('the scroll contract', () => {
     expect(inShort(again)).toEqual(['Passages', '1', '2', '3', '🛑 limit', '🛑 limit']);
   });
 
-  it('only a call that gives a page counts', async () => {
+  it('a call that gives no page counts too, unless it was blocked', async () => {
     let broken = true;
     site.answer('/flaky', (_request, response) => {
       response.writeHead(broken ? 404 : 200, { 'content-type': 'text/html', 'cache-control': 'no-store' });
@@ -179,7 +179,8 @@ describe('the scroll contract', () => {
     });
     const flaky = `${site.origin}/flaky`;
     const failing = await run(inTurn(scroll(flaky, 0), scroll(flaky, 0), scroll(flaky, 0), scroll(flaky, 0)));
-    expect(inShort(failing)).toEqual(Array(4).fill('unavailable'));
+    expect(inShort(failing)).toEqual(['unavailable', 'unavailable', 'unavailable', '🛑 limit']);
+    expect(ofType(failing, 'notice_posted')).toHaveLength(1);
     broken = false;
     const log = await run(
       inTurn(
@@ -189,7 +190,7 @@ describe('the scroll contract', () => {
         ...[1, 2, 3, 1].map((page) => scroll(flaky, page)),
       ),
     );
-    expect(inShort(log)).toEqual(['🛑 gate', 'Passages', 'invalid_call', '1', '2', '3', '🛑 limit']);
+    expect(inShort(log)).toEqual(['🛑 gate', 'Passages', 'invalid_call', '1', '2', '🛑 limit', '🛑 limit']);
   });
 
   it('in a tree the gate is one and the counters are each run’s own', async () => {

@@ -1,0 +1,84 @@
+/** Runs that have said much: their logs are read in one go once they have ended, and kept for the next reader. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectClient } from '../../worker/create-worker.js';
+import type { ConnectedClient } from '../../worker/create-worker.js';
+import { call, script, testConfig } from '../support/test-agents.js';
+import { collect, createWorld, durable, ofType, until } from '../support/world.js';
+import type { World } from '../support/world.js';
+
+let world: World;
+let other: ConnectedClient;
+beforeAll(async () => {
+  world = await createWorld(testConfig());
+  other = await connectClient(world.server);
+});
+afterAll(async () => {
+  await other.close();
+  await world.end();
+});
+
+const OUTPUT_BYTES = 60_000;
+const outputs = (count: number) => {
+  const each = call('outputs.big', { bytes: OUTPUT_BYTES, ran: '/dev/null' });
+  const turns = Array.from({ length: Math.ceil(count / 15) }, (_, n) => ({
+    tool_calls: Array.from({ length: Math.min(15, count - n * 15) }, () => each),
+  }));
+  return script([...turns, { text: 'done' }]);
+};
+
+async function played(count: number): Promise<string> {
+  const input = outputs(count);
+  const { run_id } = await world.client.runs.start({ agent_id: 'test.agent', input });
+  await world.temporal.workflow.getHandle(run_id).result();
+  return run_id;
+}
+
+/** How many times a worker was asked, as the server counts it is not told: the queries of this client are. */
+function countQueries({ temporal }: ConnectedClient): () => number {
+  const service = temporal.workflowService;
+  const { queryWorkflow } = service;
+  let count = 0;
+  service.queryWorkflow = ((...args: Parameters<typeof queryWorkflow>) => {
+    count += 1;
+    return queryWorkflow.apply(service, args);
+  }) as typeof queryWorkflow;
+  return () => count;
+}
+
+describe('the log of a run that has ended', { timeout: 180_000 }, () => {
+  it('is read with one query, however large, and with none by the next who asks', async () => {
+    const run_id = await played(30);
+    const queries = countQueries(other);
+    const log = durable(await collect(other.client.runs.stream(run_id)));
+    expect(JSON.stringify(log).length).toBeGreaterThan(30 * OUTPUT_BYTES);
+    expect(ofType(log, 'tool_result').every(({ content }) => content.length >= OUTPUT_BYTES)).toBe(true);
+    expect(log.at(-1)).toMatchObject({ type: 'run_completed', status: 'success' });
+    expect(queries()).toBe(1);
+    expect((await other.client.runs.get(run_id)).status).toBe('success');
+    expect(durable(await collect(other.client.runs.stream(run_id, { follow: false })))).toEqual(log);
+    expect(await other.client.runs.tail(run_id)).toBe(log.length);
+    expect(queries()).toBeLessThanOrEqual(2);
+  });
+
+  it('may have 20 MB', async () => {
+    const run_id = await played(345);
+    const log = durable(await collect(other.client.runs.stream(run_id)));
+    expect(JSON.stringify(log).length).toBeGreaterThan(20 * 1024 * 1024);
+    expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index));
+    expect(log.at(-1)).toMatchObject({ type: 'run_completed', status: 'success' });
+    expect((await world.client.runs.get(run_id)).tail).toBe(log.length);
+  });
+
+  it('is taken into its thread', async () => {
+    const { thread_id } = await world.client.threads.start({ agent_id: 'test.agent', messages: [outputs(15)] });
+    await until(
+      async () => (await world.client.threads.header(thread_id)).status === 'user_turn',
+      'the turn to end',
+      120_000,
+    );
+    const { messages } = await world.client.threads.get(thread_id);
+    const results = messages.flatMap(({ content }) => content.filter((block) => block.content_type === 'tool_result'));
+    expect(results).toHaveLength(15);
+    expect(messages.at(-1)).toMatchObject({ role: 'assistant', content: [{ text: 'done' }] });
+  });
+});

@@ -1,0 +1,51 @@
+/** The gateway in a process of its own, for tests that kill it. Goes when its parent is gone. */
+import { DEFAULT_LIMITS } from '../../gateway/limits/gateway-limits.js';
+import { createLog } from '../../gateway/log.js';
+import { serveGateway } from '../../gateway/serve-gateway.js';
+import { createRedisChannel } from '../../live/redis-channel.js';
+import { connectClient } from '../../worker/create-worker.js';
+import { CATALOG } from '../gateway/gateway-world.js';
+import { recordsIn } from './records.js';
+import type { GatewayProcessOptions } from './gateway-process.js';
+
+const [argument] = process.argv.slice(2);
+if (argument === undefined) throw new Error('usage: gateway-main OPTIONS_AS_JSON');
+const { server, port = 0, redis, live } = JSON.parse(argument) as GatewayProcessOptions;
+const report = (line: string) => void process.stderr.write(`${line}\n`);
+const { client, artefacts, temporal, storage } = await connectClient(server, {
+  ...(live === undefined ? {} : { live }),
+  ...(redis === undefined ? {} : { channel: createRedisChannel({ url: redis, report }) }),
+});
+
+/** Asked for by whoever wants to know how often workers were asked. */
+let queries = 0;
+const service = temporal.workflowService;
+const query = service.queryWorkflow.bind(service);
+service.queryWorkflow = ((request: Parameters<typeof query>[0]) => {
+  queries += 1;
+  return query(request);
+}) as typeof query;
+process.on('message', () => process.send?.({ queries }));
+
+const others = ['test.agent', 'test.asking', 'test.clock', 'test.patient'].map((agent_id) => ({
+  agent_id,
+  model_profile: 'script',
+  tools: [],
+}));
+const { url } = await serveGateway({
+  runs: client.runs,
+  threads: client.threads,
+  records: await recordsIn(server.dataDir),
+  artefacts,
+  payloads: storage.payloads,
+  workerPolls: () => Promise.resolve(true),
+  catalog: { ...CATALOG, agents: [...CATALOG.agents, ...others] },
+  auth: { kind: 'off' },
+  limits: { ...DEFAULT_LIMITS, open_streams: 10_000, requests_per_second: 10_000, request_burst: 10_000 },
+  log: createLog(process.stderr, 'error'),
+  host: '127.0.0.1',
+  port,
+  endStreams: () => client.close(),
+});
+process.stdin.on('end', () => process.exit(1)).resume();
+process.stdout.write(`${url}\n`);
