@@ -10,7 +10,21 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'all', include: ['test/**/*.test.ts'], globalSetup: ['test/global-setup.ts'] },
+        test: {
+          name: 'all',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/usual-ports/**', 'test/store/**'],
+          globalSetup: ['test/global-setup.ts'],
+        },
+      },
+      {
+        // With a Postgres server beside the files of SQLite, and an S3 server beside files.
+        extends: true,
+        test: {
+          name: 'store',
+          include: ['test/store/**/*.test.ts'],
+          globalSetup: ['test/store/postgres-setup.ts', 'test/store/s3-setup.ts'],
+        },
       },
       {
         // Once more with a workflow cache of one: every task of a run replays its history from the first event.
@@ -24,6 +38,16 @@ export default defineConfig({
           ],
           globalSetup: ['test/global-setup.ts'],
           env: { PERDURE_TEST_WORKFLOW_CACHE: '1' },
+        },
+      },
+      {
+        // After all others, one by one: a server in the usual place would be found by the commands of other tests.
+        extends: true,
+        test: {
+          name: 'usual-ports',
+          include: ['test/usual-ports/**/*.test.ts'],
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
