@@ -17,8 +17,11 @@
  *          while its turn waits. After a deadline, a synthesis pass that the vendor refuses as too long is compacted and
  *          made again, as any other call. The branches without a revision may go when no run or thread is open that
  *          began under 0.4.
+ * 2 (0.8)  What is written into a log or a record, in the same commands as before; the list is below.
+ *          A log that is open is made anew by each replay, so what was read of it must not change under its readers.
+ *          The branches may go when no run or thread is open that began under 0.7.
  */
-export const REVISION = 1;
+export const REVISION = 2;
 
 /** Thrown as it is: the workflow task fails, and is retried until a worker has it that knows the revision. */
 export class NewerRevision extends Error {
