@@ -11,6 +11,8 @@ import type { RunCommands } from './run-commands.js';
 
 export interface PauseHandling {
   event(event: StreamEvent): void;
+  /** Until the pauses that the events so far spoke of were told, or could not be read. */
+  told(): Promise<void>;
   stop(): void;
 }
 
@@ -42,6 +44,7 @@ export function handlePauses({ runs, runId, view, reader, flags }: PauseOptions)
   const watch = watchPauses({ runs, runId, changed: (open) => person.pauses(open), say: (line) => view.note(line) });
   return {
     event: (event) => watch.event(event),
+    told: () => watch.read(),
     stop() {
       watch.stop();
       person.stop();

@@ -25,6 +25,8 @@ export interface ShowOptions {
 export interface RunShow {
   /** The exit code, once the run has ended. */
   event(event: StreamEvent): number | undefined;
+  /** Until the pauses that the events so far spoke of are shown. */
+  told(): Promise<void>;
   /** Nothing more is shown. */
   stop(): void;
 }
@@ -63,6 +65,7 @@ export function showRun({ session, settings, runId, view, reader, flags }: ShowO
       }
       return undefined;
     },
+    told: () => pauses.told(),
     stop: () => end(),
   };
 }

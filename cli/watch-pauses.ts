@@ -7,6 +7,8 @@ import type { RunCommands } from './run-commands.js';
 
 export interface PauseWatch {
   event(event: StreamEvent): void;
+  /** Until what the events so far said is read, or could not be. */
+  read(): Promise<void>;
   stop(): void;
 }
 
@@ -26,16 +28,11 @@ const TELLING: ReadonlySet<StreamEvent['type']> = new Set<StreamEvent['type']>([
 ]);
 
 export function watchPauses({ runs, runId, changed, say }: PauseWatchOptions): PauseWatch {
-  let reading = false;
+  let reading: Promise<void> | undefined;
   let again = false;
   let stopped = false;
 
   async function read(): Promise<void> {
-    if (reading) {
-      again = true;
-      return;
-    }
-    reading = true;
     do {
       again = false;
       try {
@@ -45,13 +42,16 @@ export function watchPauses({ runs, runId, changed, say }: PauseWatchOptions): P
         if (!stopped) say(`what the run waits for cannot be read: ${messageOf(error)}`);
       }
     } while (again);
-    reading = false;
+    reading = undefined;
   }
 
   return {
     event(event) {
-      if (TELLING.has(event.type)) void read();
+      if (!TELLING.has(event.type)) return;
+      if (reading === undefined) reading = read();
+      else again = true;
     },
+    read: async () => reading,
     stop() {
       stopped = true;
     },

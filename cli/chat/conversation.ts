@@ -224,6 +224,8 @@ export function createConversation(options: ConversationOptions): Conversation {
           leaving.signal.addEventListener('abort', () => resolve(), { once: true });
         });
       }
+      // The question is shown before the next line of the pipe answers it.
+      await turn?.show.told();
     },
   };
 }

@@ -7,7 +7,7 @@ import type { LiveEvent } from '../../contract/live-events.js';
 import { READ_LOG } from '../../contract/names.js';
 import type { LogPage, LogPageRequest } from '../../contract/queries.js';
 import { call, script } from '../support/test-agents.js';
-import { collect, durable, ofType, phases } from '../support/world.js';
+import { collect, durable, isCalling, ofType, phases } from '../support/world.js';
 import { createCrashWorld, eventually, TEST_TIMEOUT_MS } from './crash-world.js';
 import type { CrashWorld, Reader } from './crash-world.js';
 import { expectSameEvents, expectWholeStory, shownOf, unknownCalls } from './same-story.js';
@@ -105,7 +105,7 @@ describe.concurrent('a reader in the middle of a run', { timeout: TEST_TIMEOUT_M
     const once = await world.read('test.patient', waits('patient.wait_once'));
     await eventually(() => shownOf(model, 'step_1.block_1', 1) === 'I am thinking.', 'the hanging model call');
     await eventually(
-      async () => (await isRunning(world, repeatable)) && (await isRunning(world, once)),
+      async () => (await isCalling(world.temporal, repeatable.runId)) && (await isCalling(world.temporal, once.runId)),
       'the waiting tools',
     );
 
@@ -172,14 +172,4 @@ function attemptsOf({ events }: Awaited<ReturnType<WorkflowHandle['fetchHistory'
     const live = data == null ? [] : (JSON.parse(new TextDecoder().decode(data)) as LiveEvent[]);
     return live.flatMap((said) => (said.type === 'text_chunk' ? [said.attempt] : []));
   });
-}
-
-/** A worker has taken the run's one open activity. */
-async function isRunning(world: CrashWorld, { runId }: Reader): Promise<boolean> {
-  const { raw } = await world.temporal.workflow.getHandle(runId).describe();
-  return (
-    raw.pendingActivities?.some(
-      (activity) => activity.activityType?.name === 'callTool' && activity.lastStartedTime != null,
-    ) ?? false
-  );
 }

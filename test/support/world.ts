@@ -1,5 +1,6 @@
 /** A worker and a client on the shared server, on a task queue of their own. */
 import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
 import { inject } from 'vitest';
 import type { DurableEvent } from '../../contract/events.js';
 import { defineConfig } from '../../kit/index.js';
@@ -119,4 +120,17 @@ export async function until(
     if (Date.now() > deadline) throw new Error(`still waiting for ${what} after ${timeoutMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/**
+ * A worker has taken a tool call of the run, and has not ended it. That a call is scheduled says less: whoever kills its
+ * worker then may find the first attempt with the next one.
+ */
+export async function isCalling(temporal: Client, runId: string): Promise<boolean> {
+  const { raw } = await temporal.workflow.getHandle(runId).describe();
+  return (
+    raw.pendingActivities?.some(
+      ({ activityType, lastStartedTime }) => activityType?.name === 'callTool' && lastStartedTime != null,
+    ) ?? false
+  );
 }

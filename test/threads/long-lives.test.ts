@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { call, script } from '../support/test-agents.js';
-import { createWorld, until } from '../support/world.js';
+import { createWorld, isCalling, until } from '../support/world.js';
 import type { World } from '../support/world.js';
 import { startWorkerProcess } from '../support/worker-process.js';
 import type { WorkerProcess } from '../support/worker-process.js';
@@ -157,7 +157,8 @@ it('a turn whose worker is killed goes on with another one, which reads the thre
   });
   await until(async () => (await threads.get(thread_id)).status === 'user_turn', 'the first answer');
   await threads.send(thread_id, { message: 'and now wait' });
-  for await (const event of world.client.runs.stream(`${thread_id}/turn_2`)) if (event.type === 'tool_scheduled') break;
+  const isWaiting = () => isCalling(world.temporal, `${thread_id}/turn_2`).catch(() => false);
+  await until(isWaiting, 'the second turn to wait in its tool');
   first.kill('SIGKILL');
   await first.exited;
   workers.push(await startWorkerProcess({ server }));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, script, testConfig } from '../support/test-agents.js';
-import { collect, createWorld, durable, ofType, phases } from '../support/world.js';
+import { collect, createWorld, durable, isCalling, ofType, phases, until } from '../support/world.js';
 import type { World } from '../support/world.js';
 
 describe('cancel', () => {
@@ -18,6 +18,7 @@ describe('cancel', () => {
       seen.push(event);
       if (!asked && at(event.type)) {
         asked = true;
+        if (event.type === 'tool_scheduled') await until(() => isCalling(world.temporal, run_id), 'the call to begin');
         await (cancel ?? ((id) => world.client.runs.cancel(id, { reason: 'user_requested', note: 'enough' })))(run_id);
       }
     }
