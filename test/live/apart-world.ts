@@ -15,7 +15,8 @@ import type { WorkerProcess } from '../support/worker-process.js';
 export interface ApartWorld extends Pick<ConnectedClient, 'client' | 'temporal'> {
   redis: RedisServer;
   startWorker(): Promise<WorkerProcess>;
-  startGateway(): Promise<GatewayProcess>;
+  /** `without`: it knows of no Redis, and polls. */
+  startGateway(channel?: 'redis' | 'without'): Promise<GatewayProcess>;
   end(): Promise<void>;
 }
 
@@ -43,8 +44,8 @@ export async function createApartWorld(address: string, channel: 'redis' | 'with
       workers.push(worker);
       return worker;
     },
-    async startGateway() {
-      const gateway = await startGatewayProcess({ server, ...told });
+    async startGateway(own = channel) {
+      const gateway = await startGatewayProcess({ server, ...(own === 'redis' ? told : {}) });
       gateways.push(gateway);
       return gateway;
     },

@@ -14,11 +14,15 @@ const shown = (ages: readonly number[]) =>
 
 describe('two gateways and three workers with a Redis between them', { timeout: 180_000 }, () => {
   let world: ApartWorld;
-  let [here, there] = [] as unknown as [GatewayProcess, GatewayProcess];
+  let [here, there, alone] = [] as unknown as [GatewayProcess, GatewayProcess, GatewayProcess];
   beforeAll(async () => {
     world = await createApartWorld(inject('temporalAddress'));
     await Promise.all([world.startWorker(), world.startWorker(), world.startWorker()]);
-    [here, there] = await Promise.all([world.startGateway(), world.startGateway()]);
+    [here, there, alone] = await Promise.all([
+      world.startGateway(),
+      world.startGateway(),
+      world.startGateway('without'),
+    ]);
     // Whatever is done only once is done before anything is measured.
     for (const gateway of [here, there])
       await openReader(gateway, await startRun(gateway, 'test.clock', clock(5, 1))).done;
@@ -54,43 +58,51 @@ describe('two gateways and three workers with a Redis between them', { timeout: 
     for (const ages of [first, second]) expect(quantile(ages, 0.5)).toBeLessThan((300 * 10) / 2 / 5);
   });
 
-  // A reader that a busy machine keeps waiting asks a worker: so of three tries one must do without.
-  it('a run costs no query where it is watched from its start', { retry: 2 }, async () => {
-    const before = await here.queries();
-    const runId = await startRun(
-      here,
-      'test.agent',
-      script([{ text: 'One.', tool_calls: [call('tools.echo', { text: 'x' })] }, { text: 'Two.' }]),
-    );
-    const began = sharedClock();
-    const reader = openReader(here, runId);
-    await reader.done;
-    console.log(
-      `a run of two steps, read over HTTP: ${(sharedClock() - began).toFixed(0)} ms, ${(await here.queries()) - before} queries`,
-    );
-    expect(problemsOf(reader.lines, await logOf(runId))).toEqual([]);
-    expect((await here.queries()) - before).toBe(0);
+  // A reader whom a busy machine keeps waiting asks a worker. So it is compared with one who has no channel.
+  it('runs that are watched from their start cost next to no query', async () => {
+    const watch = async (gateway: GatewayProcess) => {
+      const before = await gateway.queries();
+      for (let n = 0; n < 10; n++) {
+        const runId = await startRun(
+          gateway,
+          'test.agent',
+          script([{ text: 'One.', tool_calls: [call('tools.echo', { text: 'x' })] }, { text: 'Two.' }]),
+        );
+        const reader = openReader(gateway, runId);
+        await reader.done;
+        expect(problemsOf(reader.lines, await logOf(runId))).toEqual([]);
+      }
+      return (await gateway.queries()) - before;
+    };
+    const [told, polled] = [await watch(here), await watch(alone)];
+    console.log(`ten runs of two steps, read over HTTP: ${told} queries with Redis, ${polled} without`);
+    expect(told * 4).toBeLessThan(polled);
   });
 
-  it(
-    'one who joins in the middle of an answer, at the other gateway, gets all of it, and no worker is asked',
-    { retry: 2 },
-    async () => {
-      const runId = await startRun(here, 'test.clock', clock(300, 20));
-      const first = openReader(here, runId);
-      await until(() => wordsOf(first.lines).text.split(' ').length > 100, 'the middle of the answer');
-      const before = await there.queries();
-      const second = openReader(there, runId);
-      await until(() => wordsOf(second.lines).text !== '', 'the text so far');
-      // In one piece, and then word for word.
-      expect(wordsOf(second.lines).text.split(' ').length).toBeGreaterThan(90);
-      await Promise.all([first.done, second.done]);
+  it('who joins in the middle of an answer, at the other gateway, gets all of it, and hardly asks a worker', async () => {
+    const answers = await Promise.all([1, 2, 3].map(() => startRun(here, 'test.clock', clock(300, 20))));
+    const first = answers.map((runId) => openReader(here, runId));
+    for (const { lines } of first)
+      await until(() => wordsOf(lines).text.split(' ').length > 100, 'the middle of the answer');
+    const join = async (gateway: GatewayProcess) => {
+      const before = await gateway.queries();
+      const readers = answers.map((runId) => openReader(gateway, runId));
+      await Promise.all(readers.map(({ done }) => done));
+      return { readers, queries: (await gateway.queries()) - before };
+    };
+    const [joined, polled] = await Promise.all([join(there), join(alone)]);
+    console.log(`three who joined in the middle: ${joined.queries} queries with Redis, ${polled.queries} without`);
+    for (const [n, runId] of answers.entries()) {
       const log = await logOf(runId);
-      expect(problemsOf(first.lines, log)).toEqual([]);
-      expect(problemsOf(second.lines, log)).toEqual([]);
-      expect((await there.queries()) - before).toBe(0);
-    },
-  );
+      for (const { lines } of [first[n], joined.readers[n]].flatMap((reader) => reader ?? []))
+        expect(problemsOf(lines, log)).toEqual([]);
+      // In one piece, and then word for word.
+      const chunks = (joined.readers[n]?.lines ?? []).filter(({ event }) => event.type === 'text_chunk');
+      expect(String(chunks[0]?.event['text']).split(' ').length).toBeGreaterThan(90);
+      expect(chunks.length).toBeGreaterThan(10);
+    }
+    expect(joined.queries * 2).toBeLessThan(polled.queries);
+  });
 
   it('one who joins where nobody was before gets the text so far at once', async () => {
     const { run_id } = await world.client.runs.start({ agent_id: 'test.clock', input: clock(300, 20) });
