@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { ServerOptions } from '../../worker/create-worker.js';
+import { built } from './built.js';
 
-const MAIN = fileURLToPath(new URL('./gateway-main.ts', import.meta.url));
+const MAIN = built('support/gateway-main.js');
 
 export interface GatewayProcessOptions {
   server: ServerOptions;
@@ -29,7 +29,7 @@ export interface GatewayProcess {
 const KEPT_LINES = 30;
 
 export async function startGatewayProcess(options: GatewayProcessOptions): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, JSON.stringify(options)], {
+  const child = spawn(process.execPath, [MAIN, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
   });
   const exited = once(child, 'exit');

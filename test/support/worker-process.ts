@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { RuntimeOptions } from '../../kit/index.js';
 import type { ToolsetOptions } from '../tools/toolset-agents.js';
 import type { McpServer } from '../../tools/index.js';
 import type { ServerOptions } from '../../worker/create-worker.js';
+import { built } from './built.js';
 
-const MAIN = fileURLToPath(new URL('./worker-main.ts', import.meta.url));
+const MAIN = built('support/worker-main.js');
 const KEPT_LINES = 30;
 
 export interface WorkerProcessOptions {
@@ -42,7 +42,7 @@ export interface WorkerProcess {
 
 /** Resolves when the worker polls. */
 export async function startWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcess> {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, JSON.stringify(options)], {
+  const child = spawn(process.execPath, [MAIN, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const lines: string[] = [];

@@ -22,6 +22,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startEmbeddedServer, type EmbeddedServer, type EmbeddedServerOptions } from '../../worker/embedded-server.js';
 import { findServerBinary } from '../../worker/server-binary.js';
+import { built } from '../support/built.js';
 
 const DAY_SECONDS = 24 * 60 * 60;
 
@@ -258,8 +259,8 @@ describe('its end', () => {
   }
 
   async function startInOwnProcess(): Promise<Parent> {
-    const script = new URL('./embedded-server-parent.ts', import.meta.url).pathname;
-    const child = spawn(process.execPath, ['--import', 'tsx', script, dataDir, binary], {
+    const script = built('worker/embedded-server-parent.js');
+    const child = spawn(process.execPath, [script, dataDir, binary], {
       // A process group of its own, so that the test can press Ctrl-C in it.
       detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],

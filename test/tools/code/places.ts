@@ -5,13 +5,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { Tool } from '../../../kit/index.js';
 import type { CodeInterpreterOptions } from '../../../tools/index.js';
+import { built } from '../../support/built.js';
 import { createTool, runCode } from './run-code.js';
 import type { Outcome } from './run-code.js';
 
-const MAIN = fileURLToPath(new URL('./run-code-main.ts', import.meta.url));
+const MAIN = built('tools/code/run-code-main.js');
 const NOBODY = 65_534;
 
 export interface PlaceRequest {
@@ -69,7 +69,7 @@ function asNobody(boundary: Place['boundary']): Place['run'] {
 
 /** A process that runs programs, to be killed or to be somebody else. */
 export function startRunner(user: { uid?: number; gid?: number } = {}, within: readonly string[] = []) {
-  const node = [process.execPath, '--import', 'tsx', MAIN];
+  const node = [process.execPath, MAIN];
   const [command = '', ...args] = within.length === 0 ? node : [...within, ...node];
   const child = spawn(command, args, {
     ...user,

@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { McpServer } from '../../../tools/index.js';
+import { built } from '../../support/built.js';
 
-const MAIN = fileURLToPath(new URL('./server-main.ts', import.meta.url));
+const MAIN = built('tools/mcp/server-main.js');
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 export type Way = 'stdio' | 'http';
@@ -39,7 +40,7 @@ export async function startServer(way: Way, env: Record<string, string> = {}): P
   const changes = join(folder, 'changed');
   const given = { MCP_LOG: path, MCP_CHANGES: changes, ...env };
   const command = process.execPath;
-  const args = ['--import', 'tsx', MAIN, way];
+  const args = [MAIN, way];
   const log = async () => (existsSync(path) ? (await readFile(path, 'utf8')).trimEnd().split('\n') : []);
   const alive = async () => {
     const pids = (await log()).flatMap((line) => /^started (\d+)$/.exec(line)?.[1] ?? []).map(Number);
