@@ -9,6 +9,7 @@
  * the two and the transport warns. `final` is the answer, whatever came before.
  */
 import type { AgentEvent } from '../../contract/agent-events.js';
+import { readDataUrl } from '../../contract/data-url.js';
 import type { DurableEvent, EventOf } from '../../contract/events.js';
 import type { Dialect, Line, Told } from '../dialect.js';
 import { followText } from '../follow-text.js';
@@ -63,7 +64,7 @@ function screenshotOf(event: EventOf<'tool_result'>): { screenshot_base64?: stri
   const { content, screenshot_base64: kept } = event;
   if (kept !== undefined) return { screenshot_base64: kept };
   for (const part of typeof content === 'string' ? [] : content) {
-    const base64 = part.type === 'image_url' ? /^data:[^,]*;base64,(.*)$/s.exec(part.image_url.url)?.[1] : undefined;
+    const base64 = part.type === 'image_url' ? readDataUrl(part.image_url.url)?.base64 : undefined;
     if (base64 !== undefined) return { screenshot_base64: base64 };
   }
   return {};
