@@ -76,6 +76,11 @@ export function toolName(toolId: string): string {
   return toolId.slice(toolId.lastIndexOf('.') + 1);
 }
 
+/** Whether its name says that the caller runs it: no tool that a worker runs has such a name. */
+export function hasClientName(toolId: string): boolean {
+  return toolName(toolId).startsWith(CLIENT_TOOL_NAME_PREFIX);
+}
+
 /** An org: no `:`, which separates it from the rest of a run id that its members choose, and nothing that a query could trip over. */
 export const ORG_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const USER_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:@|+-]{0,127}$/;
