@@ -51,7 +51,7 @@ export async function sendArtefact(
   // The run's log names it, so it may be read where it was put before there were scopes.
   const info = scoped ?? (named === undefined ? undefined : await artefacts.unscoped.info(id));
   if (named === undefined || info === undefined) throw unknownArtefact(run_id, id);
-  return respond(request, scoped === undefined ? artefacts.unscoped : own, named, info);
+  return respond(request, scoped === undefined ? artefacts.unscoped : own, named, { ...info, id });
 }
 
 export function unknownArtefact(runId: string, id: string): PerdureError {
