@@ -40,9 +40,9 @@ export function stepIdOfCall(callId: string): string | undefined {
   return match === null ? undefined : stepId(Number(match[1]));
 }
 
-/** A step's id where several runs are told together. */
-export function taskStepId(runId: string, step: string): string {
-  return `${runId}:${step}`;
+/** The id of a step or a call where several runs are told together: each run counts its own. */
+export function idInTree(runId: string, id: string): string {
+  return `${runId}:${id}`;
 }
 
 /** `n` counts the blocks of one model call from 1; the same in every attempt. */

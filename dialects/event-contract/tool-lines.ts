@@ -76,11 +76,7 @@ export function startLines(run_id: string, call: OpenCall, written: string): [Co
  * itself: progress has no terminal words, so the one of its result is the only one there is. An entry whose words are
  * hidden is none, and leaves its place empty: a page would show it.
  */
-export function endLines(
-  run_id: string,
-  call: OpenCall,
-  result: EventOf<'tool_result'>,
-): (ContractLine | undefined)[] {
+export function endLines(run_id: string, call: OpenCall, result: EventOf<'tool_result'>): (ContractLine | undefined)[] {
   const { tool, operation } = call;
   if (result.status === 'error') {
     const canceled = result.failure.kind === 'canceled';

@@ -85,7 +85,7 @@ export const readSteps = defineRunRoute({
     };
     const stream = tools.runs.stream(run_id, { profile: chosen, follow: false, rest_chunks: false });
     const events = await readLog(stream, dressFor('task_steps', chosen, dressing));
-    return Response.json({ run_id, steps: projectTaskSteps(events) });
+    return Response.json({ run_id, steps: projectTaskSteps(events, run_id) });
   },
 });
 
