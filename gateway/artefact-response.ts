@@ -11,7 +11,7 @@ import { PerdureError } from '../contract/errors.js';
 import type { StreamEvent } from '../contract/live-events.js';
 import type { StreamProfile } from '../contract/profiles.js';
 import { readRange } from './byte-range.js';
-import { artefactIn, showsFiles } from './dress-events.js';
+import { artefactIn, showsFiles } from '../client/dress-events.js';
 
 const PIECE_BYTES = 256 * 1024;
 export const ANY_TYPE = 'application/octet-stream';

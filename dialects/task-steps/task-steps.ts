@@ -25,6 +25,7 @@ export interface TaskStepsState {
 
 export const taskSteps: Dialect<TaskStepsState> = {
   name: 'task_steps',
+  keeps: true,
   begin: ({ commit, nested = false }) => ({ shown: nothingShown(commit), nested }),
   tell(state, event): Told<TaskStepsState> {
     const { shown, news } = followText(state.shown, event);
