@@ -9,7 +9,7 @@ import type { LogPage, LogPageRequest } from '../../contract/queries.js';
 import { call, script } from '../support/test-agents.js';
 import { collect, durable, isCalling, ofType, phases } from '../support/world.js';
 import { createCrashWorld, eventually, TEST_TIMEOUT_MS } from './crash-world.js';
-import type { CrashWorld, Reader } from './crash-world.js';
+import type { CrashWorld } from './crash-world.js';
 import { expectSameEvents, expectWholeStory, shownOf, unknownCalls } from './same-story.js';
 
 const words = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n} `);
