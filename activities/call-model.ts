@@ -22,7 +22,7 @@ export function callModel(dependencies: ModelDependencies, input: CallModelInput
     const { spec, provider, messages, live, attempt } = session;
     const request = toRequest(input, spec, messages, attempt);
     const assembler = createAssembler();
-    const publish = createPartPublisher(live, input, attempt);
+    const publish = createPartPublisher(live, input, spec, attempt);
     const isWhole = await session.read(request, (part) => publish(part, assembler.add(part)));
     const completion = assembler.completion();
     if (!isWhole) return { completion, interrupted: true };

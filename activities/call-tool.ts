@@ -7,7 +7,7 @@
  */
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CallToolInput, CallToolResult, GeneratedFile } from '../contract/activities.js';
-import { scopeOf } from '../contract/artefacts.js';
+import { fileIdOf, scopeOf } from '../contract/artefacts.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
 import { digestOf } from '../contract/digest.js';
 import { idempotencyKey } from '../contract/ids.js';
@@ -78,8 +78,9 @@ export async function callTool(dependencies: ToolDependencies, input: CallToolIn
       notice: (text) => void notices.push(text),
       async file({ filename, mime_type, content }) {
         const { id, byte_size } = await artefacts.put(content, mime_type);
-        files.push({ file_id: id, filename, mime_type, byte_size });
-        return { file_id: id };
+        const file_id = fileIdOf(id, { filename, mime_type });
+        files.push({ file_id, filename, mime_type, byte_size });
+        return { file_id };
       },
       progress(message, fraction) {
         const live_id = `${input.tool_call_id}.progress_${progress.length + 1}`;

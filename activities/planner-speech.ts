@@ -35,8 +35,8 @@ interface Spoken {
   messages(): BaseMessage[];
 }
 
-export function openSpeech({ live, input, attempt }: ModelSession): PlannerSpeech {
-  const publish = createPartPublisher(live, input, attempt);
+export function openSpeech({ live, input, spec, attempt }: ModelSession): PlannerSpeech {
+  const publish = createPartPublisher(live, input, spec, attempt);
   const spoken: Spoken[] = [];
   let blocks = 0;
   let inputs = 0;

@@ -1,5 +1,6 @@
 /** From a piece of a model's stream to the live events that readers see. */
 import type { CallModelInput } from '../contract/activities.js';
+import type { AgentSpec } from '../contract/agent-spec.js';
 import { blockId } from '../contract/ids.js';
 import type { ModelStreamPart } from '../contract/model-provider.js';
 import type { BlockDelta } from '../providers/index.js';
@@ -10,7 +11,13 @@ type ToolCallPart = Extract<ModelStreamPart, { type: 'tool_call' }>;
 /** `delta` says which block of the completion the piece belongs to. */
 export type PartPublisher = (part: ModelStreamPart, delta: BlockDelta | undefined) => void;
 
-export function createPartPublisher(live: LiveLine, input: CallModelInput, attempt: number): PartPublisher {
+export function createPartPublisher(
+  live: LiveLine,
+  input: CallModelInput,
+  { tools, denied_tools = [] }: AgentSpec,
+  attempt: number,
+): PartPublisher {
+  const toolIds = new Set([...tools.map(({ tool_id }) => tool_id), ...denied_tools]);
   const summaryBlock = `${input.step_id}.summary`;
   const names = new Map<number, string>();
   const told = new Map<string, { chunks: number; length: number }>();
@@ -47,7 +54,8 @@ export function createPartPublisher(live: LiveLine, input: CallModelInput, attem
     const { arguments_delta: piece } = part;
     const { index, offset } = next(block_id, piece);
     const live_id = `${block_id}#${attempt}.${index}`;
-    live.publish({ type: 'tool_input_chunk', live_id, block_id, attempt, index, offset, name, text: piece });
+    const of = { name, ...(toolIds.has(name) ? { tool_id: name } : {}) };
+    live.publish({ type: 'tool_input_chunk', live_id, block_id, attempt, index, offset, ...of, text: piece });
   }
 
   /** The place of the next chunk of a block. */

@@ -1,13 +1,14 @@
 /**
  * The toolsets of one worker: opened before it polls, closed when it has stopped.
  *
- * S1  What discovery finds is checked before it is pinned: canonical ids of that toolset, none twice.
+ * S1  What discovery finds is checked before it is pinned: canonical ids of that toolset, none twice, none that looks
+ *     like a caller's.
  * S2  A call needs no discovery: it brings along what its run is pinned to.
  */
 import type { FoundSpec } from '../contract/activities.js';
 import type { AgentSpec } from '../contract/agent-spec.js';
 import { isPerdureError, PerdureError } from '../contract/errors.js';
-import { TOOL_ID_PATTERN } from '../contract/ids.js';
+import { hasClientName, TOOL_ID_PATTERN } from '../contract/ids.js';
 import type { ToolSpec } from '../contract/tools.js';
 import type { RunContext } from '../kit/define-tool.js';
 import { toolsetIdOf } from '../kit/define-toolset.js';
@@ -89,6 +90,10 @@ function specsOf(toolsetId: string, found: readonly FoundTool[]): ToolSpec[] {
   return found.map((tool, index) => {
     if (!TOOL_ID_PATTERN.test(tool.tool_id) || toolsetIdOf(tool.tool_id) !== toolsetId) {
       refuse(`it gave "${tool.source_name}" the id "${tool.tool_id}", which is none of its own`);
+    }
+    if (hasClientName(tool.tool_id)) {
+      const why = 'names that begin with client_ are those of tools that callers run';
+      refuse(`it gave "${tool.source_name}" the id "${tool.tool_id}": ${why}`);
     }
     const other = found.slice(0, index).find(({ tool_id }) => tool_id === tool.tool_id);
     if (other !== undefined) {

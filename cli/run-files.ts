@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import type { HttpClient } from '../client/http/index.js';
-import { scopeOf } from '../contract/artefacts.js';
+import { artefactOf, scopeOf } from '../contract/artefacts.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
 import type { EventOf } from '../contract/events.js';
 import { messageOf } from './command-error.js';
@@ -18,7 +18,7 @@ export interface RunFiles {
 export function storedFiles(artefacts: ArtefactStore): RunFiles {
   return {
     read: ({ run_id, file_id }) => artefacts.of(scopeOf(run_id)).read(file_id),
-    where: ({ file_id }) => `in the artefact store as ${file_id}; --save-files DIR keeps a copy`,
+    where: ({ file_id }) => `in the artefact store as ${artefactOf(file_id)}; --save-files DIR keeps a copy`,
   };
 }
 

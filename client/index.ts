@@ -27,7 +27,7 @@ export type { ForkOptions, GetOptions, ReadOptions, Threads, UpdateOptions } fro
 export type { AgentEvent } from '../contract/agent-events.js';
 export type { StreamEvent } from '../contract/live-events.js';
 export type { TaskStepChunk } from '../contract/task-steps.js';
-export type { ContractEvent, TellOptions, ToldRun } from '../dialects/tell-run.js';
+export type { ContractEvent, TellOptions, ToldRun } from '../dialects/told-runs.js';
 
 export interface PerdureClient {
   readonly runs: Runs;

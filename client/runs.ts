@@ -38,11 +38,12 @@ import type { RunFilter, RunPage } from './list-runs.js';
 import { createLogReader } from './read-log.js';
 import type { LogReader } from './read-log.js';
 import type { RunStream } from './run-stream.js';
-import { createToldRuns } from '../dialects/tell-run.js';
-import type { ToldRuns } from '../dialects/tell-run.js';
+import { createToldRuns } from '../dialects/told-runs.js';
+import type { ToldRuns } from '../dialects/told-runs.js';
 import { createStartAttributes } from './start-attributes.js';
 import { createStreams } from './streams.js';
 import type { StreamOptions } from './streams.js';
+import { tellRun } from './tell-run.js';
 import type { Updates } from './updates.js';
 
 const RPC_DEADLINE_MS = 10_000;
@@ -57,7 +58,7 @@ export interface ClientOptions {
   channel?: LiveChannel;
   /** `temporal`: runs that are started here send live text as signals into their own history, where polling finds it. */
   live?: 'temporal';
-  /** Where media parts above the inline limit go. */
+  /** Where media parts above the inline limit go; and where files and large pictures of told runs come from. */
   artefacts?: ArtefactStore;
   /** Runs that are over, where they are kept: asked before Temporal, and when it has forgotten a run. */
   archive?: ClosedLogs;
@@ -166,7 +167,9 @@ export function createRuns(
 
   return {
     start,
-    ...createToldRuns<RunRequestInput, StreamOptions>({ start, stream }),
+    ...createToldRuns<RunRequestInput, StreamOptions, unknown>((dialect, run, asked) =>
+      tellRun({ runs: { start, stream, tail }, profiles, artefacts }, dialect, run, asked),
+    ),
     stream,
     tail,
     readOnce: (runId, from) => readOnce(reader, runId, from),

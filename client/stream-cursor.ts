@@ -30,15 +30,17 @@ export function writeCursor({ run_id, flattened, open }: StreamPosition): string
 
 export function readCursor(cursor: string, runId: string, flattened: boolean): StreamPosition {
   const written = decode(cursor);
-  if (!isWritten(written)) throw refused('it is none that a stream gave, or it was changed or cut on its way');
+  if (!isWritten(written)) throw refusedCursor('it is none that a stream gave, or it was changed or cut on its way');
   const { run_id, open } = written;
-  if (run_id !== runId) throw refused(`it belongs to run ${run_id}, not to ${runId}`);
+  if (run_id !== runId) throw refusedCursor(`it belongs to run ${run_id}, not to ${runId}`);
   if (written.flattened !== flattened) {
     const [of, asked] = flattened ? ['one run', 'flattened'] : ['a flattened stream', 'one run'];
-    throw refused(`it is of ${of}, and the stream that is asked for is ${asked}: resume with the same \`children\``);
+    throw refusedCursor(
+      `it is of ${of}, and the stream that is asked for is ${asked}: resume with the same \`children\``,
+    );
   }
   const entries = open.map(([id, next]) => [id === '' ? run_id : `${run_id}/${id}`, next] as const);
-  if (!flattened && entries.some(([id]) => id !== run_id)) throw refused('it names other runs than its own');
+  if (!flattened && entries.some(([id]) => id !== run_id)) throw refusedCursor('it names other runs than its own');
   return { run_id, flattened, open: new Map(entries) };
 }
 
@@ -65,6 +67,6 @@ function isSeq(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-function refused(why: string): PerdureError {
+export function refusedCursor(why: string): PerdureError {
   return new PerdureError('invalid_request', `cursor: cannot resume from it, since ${why}`);
 }

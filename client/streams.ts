@@ -143,14 +143,19 @@ export function createStreams(options: StreamsOptions) {
   };
 }
 
-function profileOf({ profile, children }: StreamOptions, own: OwnProfiles): StreamProfile | undefined {
+/** Undefined: everything, of the run alone. */
+export function profileOf({ profile, children }: StreamOptions, own: OwnProfiles): StreamProfile | undefined {
   if (profile === undefined && (children === undefined || children === 'linked')) return undefined;
   const chosen =
     profile === undefined ? { ...PROFILES.agent_debug, children: 'linked' as const } : resolveProfile(profile, own);
   return children === undefined ? chosen : resolveProfile({ ...chosen, children });
 }
 
-function positionOf(runId: string, flattened: boolean, { from, cursor }: StreamOptions): StreamPosition {
+export function positionOf(
+  runId: string,
+  flattened: boolean,
+  { from, cursor }: Pick<StreamOptions, 'from' | 'cursor'>,
+): StreamPosition {
   if (cursor !== undefined) {
     if (from !== undefined) throw new PerdureError('invalid_request', 'from and cursor: give one of them');
     return readCursor(cursor, runId, flattened);

@@ -5,6 +5,8 @@
  * names something only within its scope, and whoever reads must know that it may read that.
  */
 
+import { digestOf } from './digest.js';
+
 export interface ArtefactInfo {
   /** Opaque; the same content of the same scope has the same id. */
   id: string;
@@ -12,7 +14,7 @@ export interface ArtefactInfo {
   media_type: string;
 }
 
-/** Those of one scope, as tools and activities see them. */
+/** Those of one scope, as tools and activities see them. Whatever takes an artefact's id takes a file's too. */
 export interface Artefacts {
   put(content: string | Uint8Array, mediaType: string): Promise<ArtefactInfo>;
   info(id: string): Promise<ArtefactInfo | undefined>;
@@ -35,4 +37,17 @@ export interface ArtefactStore {
 export function scopeOf(runId: string): string {
   const [root = ''] = runId.split('/');
   return root;
+}
+
+/**
+ * A file is more than its bytes: two that have the same are one artefact, and two files. So a file's id is the
+ * artefact's, a dot, and a digest of what the file is called. Up to 0.7 it was the artefact's alone.
+ */
+export function fileIdOf(artefact: string, { filename, mime_type }: { filename: string; mime_type: string }): string {
+  return `${artefact}.${digestOf(JSON.stringify([filename, mime_type]))}`;
+}
+
+/** The artefact of a file, or what has another id than a file's, as it is. */
+export function artefactOf(id: string): string {
+  return id.replace(/\.[0-9a-f]{16}$/, '');
 }

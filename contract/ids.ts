@@ -40,9 +40,9 @@ export function stepIdOfCall(callId: string): string | undefined {
   return match === null ? undefined : stepId(Number(match[1]));
 }
 
-/** A step's id where several runs are told together. */
-export function taskStepId(runId: string, step: string): string {
-  return `${runId}:${step}`;
+/** The id of a step or a call where several runs are told together: each run counts its own. */
+export function idInTree(runId: string, id: string): string {
+  return `${runId}:${id}`;
 }
 
 /** `n` counts the blocks of one model call from 1; the same in every attempt. */
@@ -74,6 +74,11 @@ export function idempotencyKey(runId: string, callId: string): string {
 /** The name that the wire formats of the seeds print: `web.pages.read_web_page` is `read_web_page`. */
 export function toolName(toolId: string): string {
   return toolId.slice(toolId.lastIndexOf('.') + 1);
+}
+
+/** Whether its name says that the caller runs it: no tool that a worker runs has such a name. */
+export function hasClientName(toolId: string): boolean {
+  return toolName(toolId).startsWith(CLIENT_TOOL_NAME_PREFIX);
 }
 
 /** An org: no `:`, which separates it from the rest of a run id that its members choose, and nothing that a query could trip over. */

@@ -1,5 +1,6 @@
 /** At the edge, before anything is written: media parts above the inline limit move to the artefact store. No zod here. */
 import type { Artefacts } from './artefacts.js';
+import { readDataUrl } from './data-url.js';
 import type { ContentPart } from './messages.js';
 import { ARTEFACT_URL_PREFIX } from './names.js';
 import { INLINE_LIMIT_BYTES } from './sizes.js';
@@ -20,13 +21,14 @@ export async function offloadMedia<P extends ContentPart>(
   return Promise.all(
     parts.map(async (part): Promise<P> => {
       if (part.type === 'image_url' && part.image_url.url.length > INLINE_LIMIT_BYTES) {
-        const match = /^data:([^;,]+)(?:;[^;,]+)*;base64,/.exec(part.image_url.url);
-        if (match === null) return part;
-        const { id } = await artefacts.put(decode(part.image_url.url.slice(match[0].length)), match[1] ?? '');
+        const found = readDataUrl(part.image_url.url);
+        if (found === undefined) return part;
+        const { id } = await artefacts.put(decode(found.base64), found.media_type);
         return { ...part, image_url: { ...part.image_url, url: ARTEFACT_URL_PREFIX + id } };
       }
       if (part.type === 'document' && part.source.data.length > INLINE_LIMIT_BYTES) {
-        const { id } = await artefacts.put(decode(part.source.data), part.source.media_type);
+        const { data, media_type } = part.source;
+        const { id } = await artefacts.put(decode(readDataUrl(data)?.base64 ?? data), media_type);
         return { ...part, source: { ...part.source, data: ARTEFACT_URL_PREFIX + id } };
       }
       return part;

@@ -9,6 +9,7 @@
  * P4  What a profile does not say is not shown: `default` is `omit` unless it says otherwise.
  */
 import { z } from 'zod';
+import { artefactOf } from './artefacts.js';
 import { PerdureError } from './errors.js';
 import type { DurableEvent, DurableEventType } from './events.js';
 import type { LiveEvent, StreamMarker } from './live-events.js';
@@ -132,7 +133,10 @@ export function applyProfile<E extends ProfiledEvent>(profile: StreamProfile, ev
   const showing = showingOf(profile, type);
   if (showing === 'omit') return type === 'run_completed' ? blanked(event, Object.keys(BLANKS[type])) : undefined;
   const fields = showing === 'redact' ? (profile.redact[type] ?? Object.keys(BLANKS[type])) : [];
-  return blanked(event, type === 'tool_result' ? withCompanions(fields, unseen) : fields);
+  const shown = blanked(event, type === 'tool_result' ? withCompanions(fields, unseen) : fields);
+  if (shown.type !== 'file_generated' || !fields.includes('filename')) return shown;
+  // Its id has a digest of its name, by which one who guesses the name could be sure.
+  return { ...shown, file_id: artefactOf(shown.file_id) };
 }
 
 /** The application's own, by name: see `own-profiles.ts`. */

@@ -45,6 +45,8 @@ export interface Dialect<State> {
   readonly name: string;
   /** It shows events as they are, so what is missing of a text must come as a chunk. The others find it themselves. */
   readonly restChunks?: true;
+  /** Its state keeps what events brought: one that is made anew needs what the transport adds to them. */
+  readonly keeps?: true;
   begin(options: DialectOptions): State;
   /** Never changes the state that it is given. */
   tell(state: State, event: StreamEvent): Told<State>;

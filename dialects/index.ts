@@ -9,7 +9,7 @@ export type { Dialect, DialectOptions, Line, LineData, Told } from './dialect.js
 export type { Routed } from './event-contract/routed.js';
 export { createRouter } from './event-contract/router.js';
 export type { Router } from './event-contract/router.js';
-export type { ContractEvent } from './tell-run.js';
+export type { ContractEvent } from './told-runs.js';
 export { projectTaskSteps } from './task-steps/project-task-steps.js';
 
 /** A state is only ever given back to the dialect that made it; whoever holds a table of dialects cannot look into it. */

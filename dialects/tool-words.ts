@@ -1,10 +1,18 @@
 /** What the seeds' formats say of a call: its tool's short name, its arguments as an object, its result as a text. */
 import type { EventOf } from '../contract/events.js';
-import { toolName } from '../contract/ids.js';
+import { idInTree, toolName } from '../contract/ids.js';
 import { failureText } from '../contract/tool-failure.js';
 
 export function calledTool(event: { tool_id?: string | undefined; name?: string }): string {
   return toolName(event.tool_id ?? event.name ?? '');
+}
+
+/** In a stream of several runs, a call of one that is not the stream's own has its run in front. */
+export function toldCallId(
+  { run_id, tool_call_id = '' }: { run_id: string; tool_call_id?: string | undefined },
+  nested: boolean,
+): string {
+  return nested ? idInTree(run_id, tool_call_id) : tool_call_id;
 }
 
 /** Arguments that are redacted, or no JSON object, are none: the model's own words are in the log. */

@@ -11,7 +11,7 @@ import { PerdureError } from '../contract/errors.js';
 import type { StreamEvent } from '../contract/live-events.js';
 import type { StreamProfile } from '../contract/profiles.js';
 import { readRange } from './byte-range.js';
-import { artefactIn, showsFiles } from './dress-events.js';
+import { artefactIn, showsFiles } from '../client/dress-events.js';
 
 const PIECE_BYTES = 256 * 1024;
 export const ANY_TYPE = 'application/octet-stream';
@@ -51,7 +51,7 @@ export async function sendArtefact(
   // The run's log names it, so it may be read where it was put before there were scopes.
   const info = scoped ?? (named === undefined ? undefined : await artefacts.unscoped.info(id));
   if (named === undefined || info === undefined) throw unknownArtefact(run_id, id);
-  return respond(request, scoped === undefined ? artefacts.unscoped : own, named, info);
+  return respond(request, scoped === undefined ? artefacts.unscoped : own, named, { ...info, id });
 }
 
 export function unknownArtefact(runId: string, id: string): PerdureError {

@@ -7,7 +7,13 @@ import type { RuntimeSpec } from '../contract/agent-spec.js';
 import { parseDuration } from '../contract/durations.js';
 import type { KeySource } from '../contract/encryption-keys.js';
 import { PerdureError } from '../contract/errors.js';
-import { AGENT_ID_PATTERN, isClientToolId, TOOL_ID_PATTERN, TOOLSET_ID_PATTERN } from '../contract/ids.js';
+import {
+  AGENT_ID_PATTERN,
+  hasClientName,
+  isClientToolId,
+  TOOL_ID_PATTERN,
+  TOOLSET_ID_PATTERN,
+} from '../contract/ids.js';
 import { RunLimits } from '../contract/limits.js';
 import { ASK_CLARIFICATION_TOOL } from '../contract/names.js';
 import { checkProfiles } from '../contract/own-profiles.js';
@@ -211,7 +217,11 @@ function registerTool(tools: Map<string, RegisteredTool>, tool: Tool, field: str
   if (!TOOL_ID_PATTERN.test(tool_id)) {
     note(`${field}.tool_id`, `"${tool_id}" is not canonical: write service.toolset.tool in [a-z0-9_]`);
   }
-  if (tool_id?.startsWith('runtime.')) note(`${field}.tool_id`, `"${tool_id}": the service "runtime" is Perdure's own`);
+  const [reserved] = RESERVED_SERVICE.exec(tool_id ?? '') ?? [];
+  if (reserved !== undefined)
+    note(`${field}.tool_id`, `"${tool_id}": the service "${reserved.slice(0, -1)}" is Perdure's own`);
+  else if (hasClientName(tool_id ?? ''))
+    note(`${field}.tool_id`, `"${tool_id}": names that begin with client_ are those of tools that callers run`);
   if (!options.description?.trim()) note(`${field}.description`, `of ${tool_id} is missing: the model chooses by it`);
   const registered = { tool, spec: toolSpec(tool, field, note) };
   tools.set(tool_id, registered);

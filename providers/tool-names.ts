@@ -3,7 +3,8 @@
  *
  * 1. Distinct ids of a request have distinct vendor names, and each comes back as the id it was.
  * 2. Every name that goes out matches VENDOR_NAME_PATTERN, whatever a model has invented before.
- * 3. A name that comes in and is in no table is handed on as it is: the runtime answers it as `unavailable`.
+ * 3. A name that comes in and is in no table is handed on: as the id that it is the vendor name of, since a policy may
+ *    deny a tool that it does not show, or else as it is. The runtime answers it as `denied` or `unavailable`.
  *
  * `.` becomes `-`, which no canonical id holds, so nothing needs escaping. What does not fit is cut and gets `--`
  * and a digest; a canonical id never has an empty segment, so `--` cannot come from one.
@@ -37,7 +38,7 @@ export function createToolNames(toolIds: readonly string[]): ToolNames {
   }
   return {
     toVendor: (name) => vendorNames.get(name) ?? encodePastName(name, ids),
-    fromVendor: (name) => ids.get(name) ?? name,
+    fromVendor: (name) => ids.get(name) ?? decodeName(name),
   };
 }
 
@@ -48,6 +49,11 @@ function encodeToolId(id: string): string {
   }
   const name = id.replaceAll('.', '-');
   return name.length <= MAX_LENGTH ? name : shorten(name, id);
+}
+
+function decodeName(name: string): string {
+  const id = name.replaceAll('-', '.');
+  return TOOL_ID_PATTERN.test(id) ? id : name;
 }
 
 /** An invented name that reads like a tool of this request must not be taken for a call of it. */

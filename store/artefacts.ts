@@ -7,6 +7,7 @@
  * F4  What is read was checked, piece by piece: by the digests of its description, or by its encryption.
  */
 import { createHash } from 'node:crypto';
+import { artefactOf } from '../contract/artefacts.js';
 import type { ArtefactInfo, Artefacts, ArtefactStore } from '../contract/artefacts.js';
 import { PerdureError } from '../contract/errors.js';
 import { describeContent, openContent, sealDescription, openDescription } from './artefact-content.js';
@@ -26,7 +27,8 @@ export function createArtefacts(objects: Objects, ring?: KeyRing): ArtefactStore
   };
 
   function readerOf(nameOf: (id: string) => string | undefined): Pick<Artefacts, 'info' | 'read'> {
-    async function describe(id: string): Promise<(Description & { name: string }) | undefined> {
+    async function describe(given: string): Promise<(Description & { name: string }) | undefined> {
+      const id = artefactOf(given);
       const name = nameOf(id);
       if (name === undefined) return undefined;
       const bytes = await objects.get(`${name}.json`);
@@ -75,7 +77,7 @@ export function createArtefacts(objects: Objects, ring?: KeyRing): ArtefactStore
       };
     },
     async copy(ids, from, to) {
-      for (const id of ids.filter((each) => ID_PATTERN.test(each))) {
+      for (const id of ids.map(artefactOf).filter((each) => ID_PATTERN.test(each))) {
         // F3.
         for (const end of ['', '.json']) await objects.copy(nameIn(from, id) + end, nameIn(to, id) + end);
       }

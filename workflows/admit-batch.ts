@@ -7,6 +7,7 @@ import type { Admission, RunActivities } from '../contract/activities.js';
 import { digestOf } from '../contract/digest.js';
 import { READ_OUTPUT_TOOL } from '../contract/names.js';
 import { decide } from '../contract/policy.js';
+import type { PolicyDecision } from '../contract/policy.js';
 import { callerOf } from '../contract/principal.js';
 import { toolFailure } from '../contract/tool-failure.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
@@ -35,17 +36,23 @@ export async function admitBatch(
 ): Promise<AdmittedBatch> {
   const { spec } = pinned;
   const catalogue = new Map(spec.tools.map((tool) => [tool.tool_id, tool]));
-  const calls: BatchCall[] = requested.map((call) => ({ ...call, ...verdict(run, pinned, step, call, catalogue) }));
+  const undecided = new Map<string, PolicyDecision>();
+  const calls: BatchCall[] = requested.map((call) => ({
+    ...call,
+    ...verdict(run, pinned, step, call, catalogue, undecided),
+  }));
   const open = calls.filter((call) => call.failure === undefined);
   const children = open.filter((call) => catalogue.get(call.name)?.kind === 'agent');
   const stop = stopBeforeBatch(run, open.length, children.length);
   if (stop !== undefined) {
     const refusal = toolFailure('capped', `The call was not made: the batch would exceed ${stopText(stop)}.`);
     for (const call of calls) call.failure = refusal;
+    noteUndecided(run, step, calls, undecided);
     return { calls, stop };
   }
   const asking = open.filter((call) => needsFunctions(call, catalogue));
   if (asking.length > 0) await evaluate(run, pinned, asking, catalogue);
+  noteUndecided(run, step, calls, undecided);
   if (run.cancellation !== undefined || run.deadline_passed) {
     // While the functions ran. Nobody is asked any more, and nothing is started.
     for (const call of open) call.failure ??= stoppedFailure(run);
@@ -65,13 +72,14 @@ export async function admitBatch(
   return { calls };
 }
 
-/** Policy is fail-closed, and each decision is in the log. */
+/** Policy is fail-closed, and each decision is in the log: what a function has a say in, once it has said it. */
 function verdict(
   run: Run,
-  { spec }: Pinned,
+  { spec, revision = 0 }: Pinned,
   step: Step,
   call: RequestedCall,
   catalogue: Map<string, ToolSpec>,
+  undecided: Map<string, PolicyDecision>,
 ): { failure?: ToolFailure; needs_approval?: boolean } {
   const tool = catalogue.get(call.name);
   const denied = spec.denied_tools?.includes(call.name) === true;
@@ -83,6 +91,32 @@ function verdict(
   const decision = byTool
     ? { decision: 'approve' as const, reason: 'the tool asks for approval of every call' }
     : asked;
+  const isUndecided = asked.decision === 'allow' && tool?.approval === 'by_arguments' && revision >= 2;
+  if (isUndecided) undecided.set(call.tool_call_id, decision);
+  else noteDecision(run, step, call, decision);
+  if (decision.decision === 'deny' || tool === undefined) {
+    return {
+      failure: toolFailure('denied', `The policy of this run does not allow ${call.name}: ${decision.reason}.`),
+    };
+  }
+  return { needs_approval: decision.decision === 'approve' };
+}
+
+function noteUndecided(
+  run: Run,
+  step: Step,
+  calls: readonly BatchCall[],
+  undecided: ReadonlyMap<string, PolicyDecision>,
+): void {
+  for (const call of calls) {
+    const decision = undecided.get(call.tool_call_id);
+    if (decision === undefined) continue;
+    const byFunction = { decision: 'approve' as const, reason: 'the tool asks for approval of this call' };
+    noteDecision(run, step, call, call.needs_approval === true ? byFunction : decision);
+  }
+}
+
+function noteDecision(run: Run, step: Step, call: RequestedCall, decision: PolicyDecision): void {
   run.log.append({
     type: 'policy_decided',
     step_id: step.id,
@@ -90,12 +124,6 @@ function verdict(
     tool_call_id: call.tool_call_id,
     ...decision,
   });
-  if (decision.decision === 'deny' || tool === undefined) {
-    return {
-      failure: toolFailure('denied', `The policy of this run does not allow ${call.name}: ${decision.reason}.`),
-    };
-  }
-  return { needs_approval: decision.decision === 'approve' };
 }
 
 function needsFunctions(call: BatchCall, catalogue: Map<string, ToolSpec>): boolean {

@@ -17,7 +17,10 @@
  *          while its turn waits. After a deadline, a synthesis pass that the vendor refuses as too long is compacted and
  *          made again, as any other call. The branches without a revision may go when no run or thread is open that
  *          began under 0.4.
- * 2 (0.8)  What is written into a log or a record, in the same commands as before; the list is below.
+ * 2 (0.8)  What is written into a log or a record, in the same commands as before:
+ *          - `policy_decided` of a call whose approval a function decides comes when the function has said it, and is
+ *            `approve` where it asks for one (before: `allow`, before it was asked);
+ *          - `tool_requested` and `tool_result` of a tool that is denied have its `tool_id`.
  *          A log that is open is made anew by each replay, so what was read of it must not change under its readers.
  *          The branches may go when no run or thread is open that began under 0.7.
  */

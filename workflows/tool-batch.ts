@@ -61,7 +61,7 @@ export async function runBatch(
   for (const call of requested) {
     run.log.append({
       type: 'tool_requested',
-      ...idsOf(step, call, catalogue),
+      ...idsOf(step, call, pinned),
       name: call.name,
       arguments: call.arguments,
       ...displayName(catalogue.get(call.name)),
@@ -70,14 +70,14 @@ export async function runBatch(
   }
   const { calls, stop } = await admitBatch(run, pinned, step, requested);
   if (stop !== undefined) {
-    for (const call of calls) closeCall(run, step, call, catalogue, failedCall(call.failure as ToolFailure));
+    for (const call of calls) closeCall(run, pinned, step, call, failedCall(call.failure as ToolFailure));
     return stop;
   }
   const open = calls.filter((call) => call.failure === undefined);
   for (const call of open) {
     if (call.approval !== undefined || call.await_id !== undefined) continue;
     const { timeout_ms } = catalogue.get(call.name) as ToolSpec;
-    run.log.append({ type: 'tool_scheduled', ...idsOf(step, call, catalogue), timeout_ms });
+    run.log.append({ type: 'tool_scheduled', ...idsOf(step, call, pinned), timeout_ms });
   }
   run.batch = { step, calls };
   await finishBatch(run, pinned, page, continueLater);
@@ -104,7 +104,7 @@ export async function finishBatch(
       .map((call) => {
         const close = (result: CallToolResult) => {
           returnLease(run, call.tool_call_id);
-          closeCall(run, step, call, catalogue, result);
+          closeCall(run, pinned, step, call, result);
           page.refresh();
         };
         return settleCall(run, pinned, step, call, catalogue, turns).then(close, (error: unknown) => {
@@ -213,12 +213,12 @@ function inTurn<T>(
 
 function closeCall(
   run: Run,
+  pinned: Pinned,
   step: Step,
   call: BatchCall,
-  catalogue: Map<string, ToolSpec>,
   result: CallToolResult & { link?: RunLink },
 ): void {
-  const ids = idsOf(step, call, catalogue);
+  const ids = idsOf(step, call, pinned);
   call.closed = true;
   if (result.failure !== undefined) call.failure = result.failure;
   for (const note of result.progress) run.log.append({ type: 'tool_progress', ...ids, ...note });
@@ -255,7 +255,8 @@ function closeCall(
           ...(result.debug_message === undefined ? {} : { debug_message: result.debug_message }),
         },
   );
-  if (result.failure === undefined && catalogue.get(call.name)?.kind === 'goal') achieveGoal(run, call.name, ids);
+  const { kind } = catalogueOf(pinned).get(call.name) ?? {};
+  if (result.failure === undefined && kind === 'goal') achieveGoal(run, call.name, ids);
 }
 
 function displayName(tool: ToolSpec | undefined): { display_name?: string } {
@@ -266,7 +267,9 @@ function catalogueOf(pinned: Pinned): Map<string, ToolSpec> {
   return new Map(pinned.spec.tools.map((tool) => [tool.tool_id, tool]));
 }
 
-function idsOf(step: Step, call: RequestedCall, catalogue: Map<string, ToolSpec>) {
-  const tool_id = catalogue.get(call.name)?.tool_id;
-  return { step_id: step.id, ...(tool_id === undefined ? {} : { tool_id }), tool_call_id: call.tool_call_id };
+/** A tool that is denied has an id as well; a name that a model invented is none. */
+function idsOf(step: Step, { name, tool_call_id }: RequestedCall, { spec, revision = 0 }: Pinned) {
+  const isDenied = revision >= 2 && spec.denied_tools?.includes(name) === true;
+  const isKnown = isDenied || spec.tools.some(({ tool_id }) => tool_id === name);
+  return { step_id: step.id, ...(isKnown ? { tool_id: name } : {}), tool_call_id };
 }

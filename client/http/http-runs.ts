@@ -5,11 +5,13 @@ import type { EventOf } from '../../contract/events.js';
 import type { StreamMarker } from '../../contract/live-events.js';
 import type { CancelReason, RunHandle, RunPhase, RunRequestInput } from '../../contract/run.js';
 import type { RunSnapshot } from '../../contract/snapshot.js';
-import { createToldRuns } from '../../dialects/tell-run.js';
-import type { ToldRuns } from '../../dialects/tell-run.js';
+import { createToldRuns } from '../../dialects/told-runs.js';
+import type { ToldRuns } from '../../dialects/told-runs.js';
 import type { GatewayCalls } from './gateway-calls.js';
 import { openHttpStream } from './http-stream.js';
 import type { HttpRunStream, HttpStreamContext, HttpStreamOptions } from './http-stream.js';
+import { tellHttpRun } from './http-told-run.js';
+import type { Resumable } from './http-told-run.js';
 
 export interface RunFilter {
   agent_id?: string;
@@ -42,7 +44,7 @@ export interface RunPage {
   next_cursor?: string;
 }
 
-export interface HttpRuns extends ToldRuns<RunRequestInput, HttpStreamOptions> {
+export interface HttpRuns extends ToldRuns<RunRequestInput, HttpStreamOptions, Resumable> {
   start(request: RunRequestInput): Promise<RunHandle>;
   /** Goes on over broken connections and restarts of the gateway; ends as the run ends. */
   stream(runId: string, options?: HttpStreamOptions): HttpRunStream;
@@ -75,7 +77,9 @@ export function createHttpRuns(calls: GatewayCalls, context: Omit<HttpStreamCont
   return {
     stream,
     start,
-    ...createToldRuns<RunRequestInput, HttpStreamOptions>({ start, stream }),
+    ...createToldRuns<RunRequestInput, HttpStreamOptions, Resumable>((dialect, run, options) =>
+      tellHttpRun({ ...context, calls }, start, dialect, run, options),
+    ),
     get: (runId) => calls.get(pathOf(runId)),
     list: (filter = {}) => calls.get<RunPage>('/v1/runs', { ...filter }),
     async readArtefact(runId, artefact) {

@@ -44,19 +44,23 @@ export function openHttpStream(
   runId: string,
   options: HttpStreamOptions = {},
 ): HttpRunStream {
-  const { from, cursor, follow, children, signal, onWarning } = options;
-  if (from !== undefined && cursor !== undefined) {
-    throw new PerdureError('invalid_request', 'from and cursor: give one of them');
-  }
+  const { follow, children, signal, onWarning } = options;
   const events = openEvents<StreamEvent>(context, {
     path: `/v1/runs/${encodeURIComponent(runId)}/events`,
     query: { dialect: 'perdure', profile: profileName(options.profile), children, follow },
-    cursor: cursor ?? (from === undefined ? undefined : String(from)),
+    cursor: cursorOf(options),
     signal,
     onWarning,
     aside: (line, last) => (last?.type === 'stream_ended' || !('run_id' in line) ? undefined : markerOf(line)),
   });
   return { ...events, text: () => readText(events, runId) };
+}
+
+export function cursorOf({ from, cursor }: HttpStreamOptions): string | undefined {
+  if (from !== undefined && cursor !== undefined) {
+    throw new PerdureError('invalid_request', 'from and cursor: give one of them');
+  }
+  return cursor ?? (from === undefined ? undefined : String(from));
 }
 
 /** Beside the events: how a turn, a run or a thread ended, or how far it was read. */

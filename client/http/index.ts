@@ -13,7 +13,7 @@ export type { HttpThreads, ThreadFilter, ThreadStart } from './http-threads.js';
 export type { AgentEvent } from '../../contract/agent-events.js';
 export type { StreamEvent } from '../../contract/live-events.js';
 export type { TaskStepChunk } from '../../contract/task-steps.js';
-export type { ContractEvent, TellOptions, ToldRun } from '../../dialects/tell-run.js';
+export type { ContractEvent, TellOptions, ToldRun } from '../../dialects/told-runs.js';
 export type { ThreadEvent } from '../../contract/thread-events.js';
 
 export interface HttpClientOptions extends ReconnectOptions {

@@ -6,10 +6,13 @@
  * time: its line has the clock's, if the reader's side brings one, and else that of the last durable event.
  *
  * Text cannot be taken back: when a retried call goes another way, a `text` or `reasoning` of a blank line separates
- * the two and the transport warns. `final` is the answer, whatever came before.
+ * the two and the transport warns. `final` is the answer, whatever came before, and the end: a run that is told inside
+ * another's stream has none, and its steps and calls have the run in front of their ids.
  */
 import type { AgentEvent } from '../../contract/agent-events.js';
+import { readDataUrl } from '../../contract/data-url.js';
 import type { DurableEvent, EventOf } from '../../contract/events.js';
+import { idInTree } from '../../contract/ids.js';
 import type { Dialect, Line, Told } from '../dialect.js';
 import { followText } from '../follow-text.js';
 import type { TextNews } from '../follow-text.js';
@@ -18,10 +21,11 @@ import { readShown, writeShown } from '../shown-cursor.js';
 import { nothingShown } from '../shown-text.js';
 import type { Shown } from '../shown-text.js';
 import { streamWarnings, VOID_TEXT } from '../stream-warning.js';
-import { calledTool, parsedArguments, resultText } from '../tool-words.js';
+import { calledTool, parsedArguments, resultText, toldCallId } from '../tool-words.js';
 
 export interface AgentEventsState {
   readonly shown: Shown;
+  readonly nested: boolean;
   readonly clock?: () => number;
   /** Of the last durable event, in epoch milliseconds. */
   readonly at: number;
@@ -29,7 +33,12 @@ export interface AgentEventsState {
 
 export const agentEvents: Dialect<AgentEventsState> = {
   name: 'agent_events',
-  begin: ({ commit, clock }) => ({ shown: nothingShown(commit), at: 0, ...(clock === undefined ? {} : { clock }) }),
+  begin: ({ commit, nested = false, clock }) => ({
+    shown: nothingShown(commit),
+    nested,
+    at: 0,
+    ...(clock === undefined ? {} : { clock }),
+  }),
   tell(state, event): Told<AgentEventsState> {
     const isDurable = 'seq' in event;
     const at = isDurable ? Date.parse(event.at) : state.at;
@@ -38,7 +47,7 @@ export const agentEvents: Dialect<AgentEventsState> = {
     // `final` is the whole answer: as text it is shown only where it was streamed as one.
     const news = event.type === 'summary_final' && event.block_id === undefined ? [] : followed.news;
     const texts = news.flatMap((item) => textLines(item, timestamp));
-    const said = isDurable ? factOf(event) : undefined;
+    const said = isDurable ? factOf(event, state.nested) : undefined;
     const place = event.type === 'summary_final' && event.block_id !== undefined ? 1 : 0;
     const warnings = [...pauseWarnings(event), ...streamWarnings(event)];
     if (news.some(({ voided }) => voided)) warnings.push(VOID_TEXT);
@@ -63,14 +72,16 @@ function screenshotOf(event: EventOf<'tool_result'>): { screenshot_base64?: stri
   const { content, screenshot_base64: kept } = event;
   if (kept !== undefined) return { screenshot_base64: kept };
   for (const part of typeof content === 'string' ? [] : content) {
-    const base64 = part.type === 'image_url' ? /^data:[^,]*;base64,(.*)$/s.exec(part.image_url.url)?.[1] : undefined;
+    const base64 = part.type === 'image_url' ? readDataUrl(part.image_url.url)?.base64 : undefined;
     if (base64 !== undefined) return { screenshot_base64: base64 };
   }
   return {};
 }
 
-function factOf(event: DurableEvent): AgentEvent | undefined {
-  const { step_id = '', tool_call_id = '' } = event;
+function factOf(event: DurableEvent, nested: boolean): AgentEvent | undefined {
+  const { run_id, step_id: step = '' } = event;
+  const step_id = nested ? idInTree(run_id, step) : step;
+  const tool_call_id = toldCallId(event, nested);
   switch (event.type) {
     case 'step_started':
       return { type: 'step_start', step_id, title: event.title, step_number: event.step_number };
@@ -96,7 +107,7 @@ function factOf(event: DurableEvent): AgentEvent | undefined {
     case 'reprompted':
       return { type: 'hidden_user_message', content: event.content };
     case 'summary_final':
-      return { type: 'final', content: event.text };
+      return nested ? undefined : { type: 'final', content: event.text };
     default:
       return undefined;
   }

@@ -58,9 +58,12 @@ export function tellResult(before: ContractState, event: EventOf<'tool_result'>)
   const calls = Object.fromEntries(Object.entries(before.calls).filter(([id]) => id !== tool_call_id));
   const shown = { ...before.shown, twins: forgetCall(before.shown.twins, tool_call_id) };
   const state = { ...before, calls, shown };
-  const ends = endLines(run_id, call, event);
-  if (familyOf(call.tool) !== 'code') return told(state, ends);
+  const isCode = familyOf(call.tool) === 'code';
+  const first = isCode ? 1 : 0;
+  const ends = endLines(run_id, call, event).flatMap((data, at) =>
+    data === undefined ? [] : [{ place: first + at, data }],
+  );
+  if (!isCode) return { state, lines: ends, warnings: [] };
   const output = closeOutput(state, event, 0);
-  const lines = [...output.lines, ...ends.map((data, at) => ({ place: 1 + at, data }))];
-  return { state: output.state, lines, warnings: [] };
+  return { state: output.state, lines: [...output.lines, ...ends], warnings: [] };
 }

@@ -73,9 +73,10 @@ export function startLines(run_id: string, call: OpenCall, written: string): [Co
 
 /**
  * The end of a call, without the output of a code tool. For a delegation this is the terminal event that it manages
- * itself: progress has no terminal words, so the one of its result is the only one there is.
+ * itself: progress has no terminal words, so the one of its result is the only one there is. An entry whose words are
+ * hidden is none, and leaves its place empty: a page would show it.
  */
-export function endLines(run_id: string, call: OpenCall, result: EventOf<'tool_result'>): ContractLine[] {
+export function endLines(run_id: string, call: OpenCall, result: EventOf<'tool_result'>): (ContractLine | undefined)[] {
   const { tool, operation } = call;
   if (result.status === 'error') {
     const canceled = result.failure.kind === 'canceled';
@@ -87,11 +88,13 @@ export function endLines(run_id: string, call: OpenCall, result: EventOf<'tool_r
       return [webStatus(run_id, tool, 'success', `${tool} has finished.`)];
     case 'code':
       return [codeStatus(run_id, tool, 'success', `${tool} has finished.`)];
-    case 'scratchpad':
+    case 'scratchpad': {
+      const entry = call.entry ?? resultText(result);
       return [
-        scratchpadEntry(run_id, operation, call.entry ?? resultText(result)),
+        entry === '' ? undefined : scratchpadEntry(run_id, operation, entry),
         scratchpadStatus(run_id, operation, 'completed', tool, SCRATCHPAD_LABELS[operation].done),
       ];
+    }
     case 'delegation':
       return [researchStatus(run_id, tool, 'completed', `${tool} has finished.`)];
     case 'other':

@@ -1,15 +1,18 @@
-/** A TaskStep as a fold of a run's durable events: one step is one model call and the tools that it asked for. */
+/**
+ * A TaskStep as a fold of a run's durable events: one step is one model call and the tools that it asked for. Of a run
+ * that is told among others (`nested`), calls too have the run in front of their id.
+ */
 import type { DurableEvent, EventOf } from '../../contract/events.js';
-import { stepIdOfCall, taskStepId } from '../../contract/ids.js';
+import { idInTree, stepIdOfCall } from '../../contract/ids.js';
 import type { StepPart, TaskStep } from '../../contract/task-steps.js';
 import { spokenText } from '../follow-text.js';
-import { calledTool, parsedArguments, resultText } from '../tool-words.js';
+import { calledTool, parsedArguments, resultText, toldCallId } from '../tool-words.js';
 
 export type ToolCallPart = Extract<StepPart, { type: 'tool_call' }>;
 export type ToolResultPart = Extract<StepPart, { type: 'tool_result' }>;
 
 /** The part that an event adds to its step. */
-export function partOf(event: DurableEvent): StepPart | undefined {
+function partOf(event: DurableEvent, nested: boolean): StepPart | undefined {
   switch (event.type) {
     case 'text_end':
     case 'notice_posted':
@@ -17,29 +20,28 @@ export function partOf(event: DurableEvent): StepPart | undefined {
     case 'summary_final':
       return event.block_id === undefined ? undefined : textPart(event.text);
     case 'tool_requested':
-      return callPart(event);
+      return callPart(event, nested);
     case 'tool_result':
-      return resultPart(event);
+      return resultPart(event, nested);
     default:
       return undefined;
   }
 }
 
-export function callPart(event: EventOf<'tool_requested'>): ToolCallPart {
-  const { tool_call_id: id = '' } = event;
+export function callPart(event: EventOf<'tool_requested'>, nested: boolean): ToolCallPart {
   return {
     type: 'tool_call',
-    tool_call: { id, tool_name: calledTool(event), args: parsedArguments(event.arguments) },
+    tool_call: { id: toldCallId(event, nested), tool_name: calledTool(event), args: parsedArguments(event.arguments) },
   };
 }
 
-export function resultPart(event: EventOf<'tool_result'>): ToolResultPart {
-  const { tool_call_id = '', content, status } = event;
+export function resultPart(event: EventOf<'tool_result'>, nested: boolean): ToolResultPart {
+  const { content, status } = event;
   const value = event.status === 'success' ? event.value : undefined;
   const result = value !== undefined ? value : typeof content === 'string' ? resultText(event) : content;
   return {
     type: 'tool_result',
-    tool_result: { tool_call_id, result, ...(status === 'error' ? { is_error: true } : {}) },
+    tool_result: { tool_call_id: toldCallId(event, nested), result, ...(status === 'error' ? { is_error: true } : {}) },
   };
 }
 
@@ -47,11 +49,11 @@ export function resultPart(event: EventOf<'tool_result'>): ToolResultPart {
 const OPENING: ReadonlySet<DurableEvent['type']> = new Set(['step_started', 'file_generated', 'step_completed']);
 
 /** The step with what the event adds to it; the one before while the event opens none. */
-export function foldStep(step: TaskStep | undefined, event: DurableEvent): TaskStep | undefined {
-  const part = partOf(event);
+export function foldStep(step: TaskStep | undefined, event: DurableEvent, nested: boolean): TaskStep | undefined {
+  const part = partOf(event, nested);
   const opens = part !== undefined || OPENING.has(event.type);
   if (event.step_id === undefined) return step;
-  const id = taskStepId(event.run_id, event.step_id);
+  const id = idInTree(event.run_id, event.step_id);
   const open = step?.id === id ? step : opens ? newStep(id, event) : undefined;
   if (open === undefined) return step;
   return {
@@ -66,7 +68,7 @@ function newStep(id: string, event: DurableEvent): TaskStep {
   const above = stepIdOfCall(parent_tool_call_id);
   return {
     id,
-    ...(parent_run_id === undefined || above === undefined ? {} : { parent_id: taskStepId(parent_run_id, above) }),
+    ...(parent_run_id === undefined || above === undefined ? {} : { parent_id: idInTree(parent_run_id, above) }),
     agent_name: agent_id,
     parts: [],
     created_at: at,

@@ -19,29 +19,31 @@ import { callPart, foldStep, resultPart } from './fold-step.js';
 
 export interface TaskStepsState {
   readonly shown: Shown;
+  readonly nested: boolean;
   readonly step?: TaskStep;
 }
 
 export const taskSteps: Dialect<TaskStepsState> = {
   name: 'task_steps',
-  begin: ({ commit }) => ({ shown: nothingShown(commit) }),
+  keeps: true,
+  begin: ({ commit, nested = false }) => ({ shown: nothingShown(commit), nested }),
   tell(state, event): Told<TaskStepsState> {
     const { shown, news } = followText(state.shown, event);
     const texts = news.filter(({ of }) => of === 'text');
-    const step = 'seq' in event ? foldStep(state.step, event) : state.step;
+    const step = 'seq' in event ? foldStep(state.step, event, state.nested) : state.step;
     const warnings = [...pauseWarnings(event), ...streamWarnings(event)];
     if (texts.some(({ voided }) => voided)) warnings.push(VOID_TEXT);
-    const chunk = chunkOf(event, step);
+    const chunk = chunkOf(event, step, state.nested);
     const lines = [...texts.flatMap(deltas), ...(chunk === undefined ? [] : [{ place: 0, data: chunk }])];
-    return { state: { shown, ...(step === undefined ? {} : { step }) }, lines, warnings };
+    return { state: { ...state, shown, ...(step === undefined ? {} : { step }) }, lines, warnings };
   },
   shown: ({ shown }) => writeShown(shown),
   resume: (state, written) => ({ ...state, shown: readShown(state.shown, written) }),
 };
 
-function chunkOf(event: StreamEvent, step: TaskStep | undefined): TaskStepChunk | undefined {
-  if (event.type === 'tool_requested') return { type: 'tool_call_part', data: callPart(event) };
-  if (event.type === 'tool_result') return { type: 'tool_result_part', data: resultPart(event) };
+function chunkOf(event: StreamEvent, step: TaskStep | undefined, nested: boolean): TaskStepChunk | undefined {
+  if (event.type === 'tool_requested') return { type: 'tool_call_part', data: callPart(event, nested) };
+  if (event.type === 'tool_result') return { type: 'tool_result_part', data: resultPart(event, nested) };
   return event.type === 'step_completed' && step !== undefined ? { type: 'step_final', data: step } : undefined;
 }
 

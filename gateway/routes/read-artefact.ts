@@ -16,7 +16,7 @@ export const readArtefact = defineRunRoute({
   errors: ['forbidden', 'unknown_artefact'],
   handle({ tools, principal, request, query, run: { run_id } }) {
     const profile = chooseProfile(tools.catalog, principal, query.profile);
-    // Made of letters, digits and `_`: what is encoded is none.
+    // Made of letters, digits, `_` and a dot: what is encoded is none.
     const id = new URL(request.url).pathname.split('/').at(-1) ?? '';
     return sendArtefact(tools, request, { run_id, id, profile });
   },

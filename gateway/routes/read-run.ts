@@ -7,8 +7,8 @@ import type { StreamEvent } from '../../contract/live-events.js';
 import { TaskStep } from '../../contract/task-steps.js';
 import { projectTranscript } from '../../contract/transcript.js';
 import { projectTaskSteps } from '../../dialects/index.js';
-import { dressFor } from '../dress-events.js';
-import type { Dress } from '../dress-events.js';
+import { dressFor } from '../../client/dress-events.js';
+import type { Dress } from '../../client/dress-events.js';
 import { chooseProfile, orgOf } from '../principal.js';
 import { defineRunRoute } from '../route.js';
 import { RunSnapshot, RunTree, Transcript } from '../shapes/run-snapshot.js';
@@ -85,7 +85,7 @@ export const readSteps = defineRunRoute({
     };
     const stream = tools.runs.stream(run_id, { profile: chosen, follow: false, rest_chunks: false });
     const events = await readLog(stream, dressFor('task_steps', chosen, dressing));
-    return Response.json({ run_id, steps: projectTaskSteps(events) });
+    return Response.json({ run_id, steps: projectTaskSteps(events, run_id) });
   },
 });
 

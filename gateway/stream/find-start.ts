@@ -1,4 +1,5 @@
 /** Where a stream begins: its position, the dialect's state there, and how long the log was. */
+import type { Dress } from '../../client/dress-events.js';
 import type { Runs, RunStream } from '../../client/index.js';
 import { PerdureError } from '../../contract/errors.js';
 import type { EventOf } from '../../contract/events.js';
@@ -16,6 +17,7 @@ export interface StartOptions {
   dialect: Dialect<unknown>;
   begin: (runId: string) => unknown;
   profile: StreamProfile;
+  dress: Dress;
   signal: AbortSignal;
 }
 
@@ -34,7 +36,7 @@ const FRESH_WAIT_MS = 2_000;
 const RESUME_WAIT_MS = 10_000;
 
 export async function findStart(options: StartOptions): Promise<Start> {
-  const { runs, runId, request, dialect, begin, profile, signal } = options;
+  const { runs, runId, request, dialect, begin, profile, dress, signal } = options;
   const { follow, from } = request;
   // A feed that somebody reads knows the tail without a query.
   const anchor = follow && 'seq' in from && from.seq !== 0 ? runs.stream(runId) : undefined;
@@ -46,7 +48,7 @@ export async function findStart(options: StartOptions): Promise<Start> {
     stream = runs.stream(runId, { follow, profile, rest_chunks: dialect.restChunks === true, ...position });
     const isFresh = point.tree === undefined && next === 0;
     const tail = isFresh ? await inTime(runs.tail(runId), FRESH_WAIT_MS) : await tailOf(options);
-    const rebuild = rebuildStates(point, { runs, dialect, begin, profile, follow, signal });
+    const rebuild = rebuildStates(point, { runs, dialect, begin, profile, dress, follow, signal });
     const { states, ended } = await (isFresh ? rebuild : orRefuse(rebuild, runId));
     return { stream, point, tail, states, ended: ended.get(runId) };
   } catch (error) {

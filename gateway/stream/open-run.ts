@@ -44,7 +44,7 @@ const ALONE: RunPlace = { within: (cursor) => cursor, behindMarker: (cursor) => 
 export async function openRun(options: RunOptions): Promise<OpenRun> {
   const { runs, runId, request, dialect, profile, dress, frame, signal, now, place = ALONE } = options;
   const begin = (id: string) => dialect.begin({ commit: request.commit, nested: id !== runId, clock: now });
-  const start = await findStart({ runs, runId, request, dialect, begin, profile, signal });
+  const start = await findStart({ runs, runId, request, dialect, begin, profile, dress, signal });
   const { stream, point, states, tail, ended } = start;
   const tree = profile.children === 'flattened' ? () => stream.cursor() : undefined;
   const teller = createTeller({ runId, dialect, begin, point, states, tree });

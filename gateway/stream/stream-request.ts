@@ -4,8 +4,8 @@ import { resolveProfile } from '../../contract/profiles.js';
 import type { ProfileChoice, StreamProfile } from '../../contract/profiles.js';
 import type { Dialect } from '../../dialects/dialect.js';
 import { DIALECTS } from '../../dialects/index.js';
-import { dressFor } from '../dress-events.js';
-import type { Dress, Dressing } from '../dress-events.js';
+import { dressFor } from '../../client/dress-events.js';
+import type { Dress, Dressing } from '../../client/dress-events.js';
 import { readOptions } from './read-options.js';
 import type { StreamRequest } from './read-options.js';
 

@@ -6,6 +6,7 @@
  * 2. Tool calls keep our ids, which are unique; the vendor's own may repeat.
  */
 import type OpenAI from 'openai';
+import { readDataUrl } from '../../contract/data-url.js';
 import type {
   AssistantMessage,
   BaseMessage,
@@ -14,6 +15,7 @@ import type {
   ReasoningMessage,
   ToolMessage,
 } from '../../contract/messages.js';
+import { documentData } from '../media.js';
 import type { ToolNames } from '../tool-names.js';
 
 type VendorMessage = OpenAI.ChatCompletionMessageParam;
@@ -105,8 +107,7 @@ function convertPart(part: ContentPart): VendorPart {
     case 'image_url':
       return convertImage(part);
     case 'document': {
-      const { data, media_type } = part.source;
-      const file_data = data.startsWith('data:') ? data : `data:${media_type};base64,${data}`;
+      const file_data = `data:${part.source.media_type};base64,${documentData(part)}`;
       // OpenAI refuses a file without a name.
       return { type: 'file', file: { filename: 'document.pdf', file_data } };
     }
@@ -114,7 +115,10 @@ function convertPart(part: ContentPart): VendorPart {
 }
 
 function convertImage({ image_url }: ImagePart): VendorPart {
-  const { url, detail } = image_url;
+  const { detail } = image_url;
+  const inline = readDataUrl(image_url.url);
+  // Others who speak this API take types that OpenAI does not: which, only they know.
+  const url = inline === undefined ? image_url.url : `data:${inline.media_type};base64,${inline.base64}`;
   return { type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) } };
 }
 

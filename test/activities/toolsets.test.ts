@@ -187,17 +187,20 @@ describe('a toolset', () => {
     });
   });
 
-  it('that gives out ids of others fails the run', async () => {
-    shelf = [found('A', { tool_id: 'other.shelf.a' })];
-    const { log } = await run('finder', [{ text: 'done' }]);
-    expect(log.at(-1)).toMatchObject({
-      status: 'failed',
-      failure: {
-        code: 'toolset_invalid',
-        debug_message: expect.stringContaining('toolset far.shelf: it gave "A" the id "other.shelf.a"') as string,
-      },
-    });
-  });
+  it.each(['other.shelf.a', 'far.shelf.client_a'])(
+    'that gives out ids of others (%s) fails the run',
+    async (tool_id) => {
+      shelf = [found('A', { tool_id })];
+      const { log } = await run('finder', [{ text: 'done' }]);
+      expect(log.at(-1)).toMatchObject({
+        status: 'failed',
+        failure: {
+          code: 'toolset_invalid',
+          debug_message: expect.stringContaining(`toolset far.shelf: it gave "A" the id "${tool_id}"`) as string,
+        },
+      });
+    },
+  );
 
   it('with two tools that would have one id fails the run, and names both', async () => {
     shelf = [found('createIssue', { tool_id: 'far.shelf.x' }), found('create-issue', { tool_id: 'far.shelf.x' })];

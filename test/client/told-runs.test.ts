@@ -40,6 +40,8 @@ async function all<E>(events: AsyncIterable<E>): Promise<E[]> {
 
 const request = (turns: Parameters<typeof script>[0]) => ({ agent_id: 'test.node', input: script(turns) });
 const echo = { thinking: 'Hm.', text: 'Let me see.', tool_calls: [call('tools.echo', { text: 'x' })] };
+const below = child([{ tool_calls: [call('tools.echo', { text: 'y' })] }, { text: 'from below' }]);
+const FLATTENED = { children: 'flattened' } as const;
 
 describe.each(['local', 'http'] as const)('over the %s client', (which) => {
   const runs = () => clients[which];
@@ -121,7 +123,7 @@ describe.each(['local', 'http'] as const)('over the %s client', (which) => {
   });
 
   it('tells a tree, each run by itself, and ends with the root', async () => {
-    const turns = [{ tool_calls: [child([{ text: 'from below' }])] }, { text: 'from above' }];
+    const turns = [{ tool_calls: [below] }, { text: 'from above' }];
     const events = await all(runs().contractStream(request(turns), { children: 'flattened' }));
     const said = (isBelow: boolean) =>
       events
@@ -131,5 +133,40 @@ describe.each(['local', 'http'] as const)('over the %s client', (which) => {
     expect([said(true), said(false)]).toEqual(['from below', 'from above']);
     expect(events.filter(({ type }) => type === 'status')).toHaveLength(1);
     expect(events.at(-1)?.type).toBe('status');
+  });
+
+  it('tells a tree in agent events: one final, and no id twice', async () => {
+    const stream = runs().runStream(request([{ tool_calls: [below] }, { text: 'from above' }]), FLATTENED);
+    const events: AgentEvent[] = await all(stream);
+    const { run_id } = await stream.run;
+    expect(events.filter(({ type }) => type === 'final')).toEqual([{ type: 'final', content: 'from above' }]);
+    expect(events.at(-1)?.type).toBe('final');
+    const ids = (wanted: AgentEvent['type']) =>
+      events.flatMap((event) =>
+        event.type !== wanted
+          ? []
+          : 'step_id' in event
+            ? event.step_id
+            : 'tool_call_id' in event
+              ? event.tool_call_id
+              : [],
+      );
+    const child_id = `${run_id}/call_1_1`;
+    expect(ids('step_start')).toEqual(['step_1', `${child_id}:step_1`, `${child_id}:step_2`, 'step_2']);
+    expect(ids('tool_call')).toEqual(['call_1_1', `${child_id}:call_1_1`]);
+    expect(ids('step_complete').toSorted()).toEqual(ids('step_start').toSorted());
+    expect(ids('tool_result').toSorted()).toEqual(ids('tool_call').toSorted());
+  });
+
+  it('tells a tree in step chunks: no call has the id of another', async () => {
+    const stream = runs().stepStream(request([{ tool_calls: [below] }, { text: 'from above' }]), FLATTENED);
+    const chunks: TaskStepChunk[] = await all(stream);
+    const child_id = `${(await stream.run).run_id}/call_1_1`;
+    const calls = chunks.flatMap((chunk) => (chunk.type === 'tool_call_part' ? [chunk.data.tool_call.id] : []));
+    expect(calls).toEqual(['call_1_1', `${child_id}:call_1_1`]);
+    const results = chunks.flatMap((chunk) =>
+      chunk.type === 'tool_result_part' ? [chunk.data.tool_result.tool_call_id] : [],
+    );
+    expect(results).toEqual(calls.toReversed());
   });
 });

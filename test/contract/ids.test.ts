@@ -9,7 +9,7 @@ describe('ids', () => {
     expect(ids.toolCallId(2, 1)).toBe('call_2_1');
     expect(ids.stepIdOfCall('call_12_3')).toBe('step_12');
     expect(ids.stepIdOfCall('toolu_1')).toBeUndefined();
-    expect(ids.taskStepId('run_1/call_1_1', 'step_2')).toBe('run_1/call_1_1:step_2');
+    expect(ids.idInTree('run_1/call_1_1', 'step_2')).toBe('run_1/call_1_1:step_2');
     expect(ids.blockId('step_2', 1)).toBe('step_2.block_1');
     expect(ids.idempotencyKey('run_1', 'call_2_1')).toBe('run_1/call_2_1');
     expect(ids.toolName('web.pages.read_web_page')).toBe('read_web_page');

@@ -26,10 +26,21 @@ describe('media parts above the inline limit', () => {
 
   it('are found behind the parameters of a data URL too', async () => {
     const { store, kept } = memoryStore();
-    const url = `data:image/png;name=rosa.png;base64,${large.toString('base64')}`;
+    const url = `data:image/PNG;name=rosa.png;base64,${large.toString('base64')}`;
     const [part] = await offloadMedia([{ type: 'image_url', image_url: { url } }], store, decode);
     expect(part).toEqual({ type: 'image_url', image_url: { url: 'artefact:id_1' } });
     expect(kept[0]).toMatchObject({ media_type: 'image/png', bytes: large });
+  });
+
+  it('are the same bytes where a document came as a data URL', async () => {
+    const { store, kept } = memoryStore();
+    for (const head of ['data:application/pdf;base64,', 'data:Application/PDF;name=a.pdf;Base64,']) {
+      const source = { data: head + large.toString('base64'), media_type: 'application/pdf' as const };
+      const [part] = await offloadMedia([{ type: 'document', source }], store, decode);
+      expect(part).toMatchObject({ source: { data: `artefact:id_${kept.length}` } });
+      const { bytes, media_type } = kept.at(-1) ?? {};
+      expect([media_type, bytes?.equals(large)]).toEqual(['application/pdf', true]);
+    }
   });
 
   it('are not written into the parts that were handed in', async () => {
@@ -54,6 +65,10 @@ describe('what stays in the message', () => {
       'the address of an image',
       { type: 'image_url', image_url: { url: `https://example.org/${'x'.repeat(INLINE_LIMIT_BYTES)}` } },
     ],
+    [
+      'a data URL that is not in base64',
+      { type: 'image_url', image_url: { url: `data:image/svg+xml,${'x'.repeat(INLINE_LIMIT_BYTES)};base64,` } },
+    ],
     ['a reference', { type: 'image_url', image_url: { url: 'artefact:id_1' } }],
   ])('is %s', async (_what, part) => {
     const { store, kept } = memoryStore();
@@ -77,7 +92,7 @@ function dataUrl(type: string, bytes: Buffer): string {
 }
 
 function memoryStore() {
-  const kept: (ArtefactInfo & { bytes: Uint8Array })[] = [];
+  const kept: (ArtefactInfo & { bytes: Buffer })[] = [];
   const store: Artefacts = {
     put(content, media_type) {
       const bytes = Buffer.from(content);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { EventOf } from '../../contract/events.js';
+import { createRouter } from '../../dialects/index.js';
 import { defineAgent, defineTool } from '../../kit/index.js';
 import { call, script, testConfig } from '../support/test-agents.js';
 import { createWorld, ofType } from '../support/world.js';
@@ -211,7 +212,7 @@ describe('the event contract over HTTP', () => {
     (await by.get(path)).text
       .split('\n')
       .filter((line) => line.includes('"generated_file"'))
-      .map((line) => JSON.parse(line) as { url?: string });
+      .map((line) => JSON.parse(line) as { url?: string; file_id: string });
 
   it('says where a file is, in an address that needs no credential; the log has none', async () => {
     const { run_id, file } = await made({ ...ABC, content: 'with an address' });
@@ -229,5 +230,27 @@ describe('the event contract over HTTP', () => {
     expect((await gateway.as().get(line?.url ?? '')).text).toBe('with an address');
     expect(await lines(ann!, `${stream}&profile=user_chat`)).toEqual([line]);
     expect((await lines(counter!, stream))[0]).not.toHaveProperty('url');
+  });
+
+  it('has each of two files of the same bytes, and each comes under its own name', async () => {
+    const content = 'the same';
+    const { run_id, file } = await made({ ...ABC, content }, { filename: 'b.csv', mime_type: 'text/csv', content });
+    const stream = runPath(run_id, '/events?dialect=event_contract&format=ndjson');
+    const router = createRouter();
+    const shown = router.push((await ann!.get(stream)).text).flatMap((item) => (item.to === 'file' ? [item] : []));
+    expect(shown.map(({ filename, mime_type }) => [filename, mime_type])).toEqual([
+      ['letters.txt', 'text/plain'],
+      ['b.csv', 'text/csv'],
+    ]);
+    for (const { url = '', filename, file_id } of shown) {
+      for (const path of [url, runPath(run_id, `/artefacts/${file_id}`)]) {
+        const { text, headers } = await ann!.get(path);
+        expect([text, headers.get('content-disposition')]).toEqual([content, expect.stringContaining(`"${filename}"`)]);
+      }
+    }
+    const [one, other] = shown.map(({ file_id }) => file_id.split('.'));
+    expect([one?.[0], one?.join('.')]).toEqual([other?.[0], file.file_id]);
+    // Whoever may not know a name gets nothing that is made of it.
+    expect(new Set((await lines(counter!, stream)).map(({ file_id }) => file_id))).toEqual(new Set([one?.[0]]));
   });
 });

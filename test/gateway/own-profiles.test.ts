@@ -145,10 +145,15 @@ describe('a page that speaks the event contract', () => {
     expect(args).toEqual([{ entry: ENTRY }, {}, { code: CODE }]);
   });
 
-  it('has no word in the place of what a narrower profile hides', async () => {
+  it('has no word in the place of what a narrower profile hides, and no entry', async () => {
     const lines = await linesOf(gateway.as(keys['user_chat']), CONTRACT);
-    const entries = lines.flatMap(({ type, entry }) => (type === 'scratchpad_status' && entry !== null ? [entry] : []));
-    expect(entries).toEqual(['', '']);
+    const pads = lines.filter(({ type }) => type === 'scratchpad_status');
+    expect(pads.map(({ operation, state, entry }) => [operation, state, entry]).toSorted()).toEqual([
+      ['append', 'completed', null],
+      ['append', 'in_progress', null],
+      ['read', 'completed', null],
+      ['read', 'in_progress', null],
+    ]);
     expect(JSON.stringify(lines)).not.toMatch(/redacted|harbour|print/);
     expect(typesOf(lines)).not.toContain('hot_code');
   });

@@ -297,6 +297,16 @@ describe('a mistake in a configuration is reported with its file and field:', ()
       'tool_id "runtime.outputs.mine": the service "runtime" is Perdure\'s own',
     ],
     [
+      'a tool of the service that callers have',
+      { tool_id: 'client.declared.client_pick' },
+      'tool_id "client.declared.client_pick": the service "client" is Perdure\'s own',
+    ],
+    [
+      'a tool with the name of one that a caller runs',
+      { tool_id: 'shop.seats.client_pick' },
+      'tool_id "shop.seats.client_pick": names that begin with client_ are those of tools that callers run',
+    ],
+    [
       'a tool without description',
       { description: '' },
       'description of web.pages.read is missing: the model chooses by it',

@@ -62,6 +62,14 @@ describe('tool names', () => {
       expect(names.fromVendor(invented)).toBe(invented);
   });
 
+  it('knows the id of a tool that is not offered by its vendor name', () => {
+    const names = createToolNames(['web.pages.read_web_page']);
+    expect(names.fromVendor('mail-box-send')).toBe('mail.box.send');
+    expect(names.toVendor(names.fromVendor('mail-box-send'))).toBe('mail-box-send');
+    for (const invented of ['mail-send', 'a-b-c-d', 'Mail-box-send', 'mail-box-', 'mail--box-send'])
+      expect(names.fromVendor(invented)).toBe(invented);
+  });
+
   it('makes any past name vendor-safe, and never that of a tool of the request', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 100 }), toolId, (invented, id) => {

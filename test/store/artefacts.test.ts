@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { fileIdOf } from '../../contract/artefacts.js';
 import type { Artefacts, ArtefactStore } from '../../contract/artefacts.js';
 import { newKey, onAllStorages } from './storages.js';
 import type { Place } from './storages.js';
@@ -104,6 +105,19 @@ onAllStorages('the artefact store', (fresh) => {
       const { id } = await artefacts.put('hello', 'text/plain');
       expect(text(await artefacts.read(id, -3, 2))).toBe('he');
     });
+  });
+
+  it('takes the id of a file for that of its artefact, and of nothing else', async () => {
+    const { id } = await artefacts.put('hello', 'text/plain');
+    const file = fileIdOf(id, { filename: 'a.txt', mime_type: 'text/plain' });
+    expect(file).not.toBe(id);
+    expect(await artefacts.info(file)).toEqual(await artefacts.info(id));
+    expect(text(await artefacts.read(file))).toBe('hello');
+    await store.copy([file], SCOPE, 'fork of a file');
+    expect(text(await store.of('fork of a file').read(file))).toBe('hello');
+    for (const other of [`${id}.`, `${id}.txt`, `${file}.json`, `.${file}`]) {
+      expect(await artefacts.info(other)).toBeUndefined();
+    }
   });
 
   describe('an id that it does not have', () => {

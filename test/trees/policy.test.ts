@@ -85,7 +85,39 @@ describe('a run under a policy', () => {
     ]);
     const [denied] = ofType(log, 'tool_result').filter((event) => event.tool_call_id === 'call_1_2');
     expect(denied?.content).toContain('denied by the rule "test.tools.act"');
+    for (const type of ['tool_requested', 'tool_result'] as const) {
+      const named = Object.fromEntries(
+        ofType(log, type).map(({ tool_call_id = '', tool_id }) => [tool_call_id, tool_id]),
+      );
+      expect(named).toEqual({ call_1_1: 'test.tools.echo', call_1_2: 'test.tools.act', call_1_3: undefined });
+    }
     expect(log.at(-1)).toMatchObject({ usage: { tool_calls: 1 } });
+  });
+
+  it('says that a call needs approval where the tool’s own function says so, and only there', async () => {
+    const spend = (sum: number) => call('guarded.spend', { sum });
+    const input = script([{ tool_calls: [spend(1), spend(500), spend(-1), echo] }, { text: 'ok' }]);
+    const { run_id } = await world.client.runs.start({ agent_id: 'test.node', input });
+    for await (const event of world.client.runs.stream(run_id)) {
+      if (event.type !== 'await_approval') continue;
+      const { await_id, digest } = event;
+      await world.client.runs.decideApproval(run_id, { await_id, digest, decision: 'approve' });
+    }
+    const log = await world.logOf(run_id);
+    const decided = ofType(log, 'policy_decided');
+    expect(Object.fromEntries(decided.map((event) => [event.tool_call_id ?? '', event.decision]))).toEqual({
+      call_1_1: 'allow',
+      call_1_2: 'approve',
+      call_1_3: 'allow',
+      call_1_4: 'allow',
+    });
+    expect(decided.find(({ decision }) => decision === 'approve')?.reason).toBe(
+      'the tool asks for approval of this call',
+    );
+    expect(decided).toHaveLength(4);
+    const asked = log.findIndex(({ type }) => type === 'await_approval');
+    for (const event of decided) expect(event.seq).toBeLessThan(asked);
+    expect(results(log)).toEqual(['spent 1', 'spent 500', 'internal', 'x']);
   });
 
   it('the catalogue that the model is shown is the one that is enforced', async () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { DurableEvent } from '../../../contract/events.js';
 import type { StreamEvent } from '../../../contract/live-events.js';
 import { TaskStep } from '../../../contract/task-steps.js';
 import { projectTaskSteps } from '../../../dialects/index.js';
@@ -28,6 +29,29 @@ it('gives a child’s steps the step that called it as their parent, and each st
     ['run_1:step_2', undefined, 'demo.assistant'],
   ]);
   expect(steps[0]?.parts.map(({ type }) => type)).toEqual(['tool_call', 'tool_result']);
+});
+
+it('gives each call of a tree an id of its own, and the run that was asked for its plain ones', () => {
+  const log = recorded('delegation-with-child').filter(isDurable);
+  // The child calls the same tool with the same id.
+  const tree = log.flatMap((event): DurableEvent[] => {
+    const { run_id, agent_id, step_id } = log.find(({ parent_run_id: parent }) => parent !== undefined)!;
+    const isCall = event.type === 'tool_requested' || event.type === 'tool_result';
+    return isCall ? [event, { ...event, run_id, agent_id, step_id: step_id ?? 'step_1' }] : [event];
+  });
+  const idsIn = (runId?: string) =>
+    projectTaskSteps(tree, runId).map(({ parts }) =>
+      parts.flatMap((part) =>
+        part.type === 'tool_call'
+          ? part.tool_call.id
+          : part.type === 'tool_result'
+            ? part.tool_result.tool_call_id
+            : [],
+      ),
+    );
+  const below = 'run_1/call_1_1:call_1_1';
+  expect(idsIn()).toEqual([['call_1_1', 'call_1_1'], [below, below], []]);
+  expect(idsIn('run_1/call_1_1')).toEqual([['run_1:call_1_1', 'run_1:call_1_1'], ['call_1_1', 'call_1_1'], []]);
 });
 
 it('shows the step of a run that goes on as far as it is', () => {

@@ -19,6 +19,11 @@ describe('a tool’s name', () => {
     ['_hidden', 't__hidden'],
     ['größe', 'gr_uf6_udfe'],
     ['', 't_'],
+    // As the tools of callers are called: a policy, a page and a person would take it for one.
+    ['client_create', 't_client_create'],
+    ['client-list', 't_client_list'],
+    ['client_', 't_client_'],
+    ['clients', 'clients'],
   ])('"%s" is the segment %s', (name, segment) => {
     expect(toolSegment(name)).toBe(segment);
   });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { PerdureError } from '../../../contract/errors.js';
-import type { DurableEvent } from '../../../contract/events.js';
-import { PROFILES } from '../../../contract/profiles.js';
-import { dressFor } from '../../../gateway/dress-events.js';
+import { PerdureError } from '../../contract/errors.js';
+import type { DurableEvent } from '../../contract/events.js';
+import { PROFILES } from '../../contract/profiles.js';
+import { dressFor } from '../../client/dress-events.js';
 
 it('a picture that cannot be read is left out, told to the operator, and the event is there', async () => {
   const gone = () => Promise.reject(new PerdureError('storage_unreachable', 'the bucket is away'));

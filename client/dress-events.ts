@@ -9,11 +9,10 @@ import type { StreamEvent } from '../contract/live-events.js';
 import { ARTEFACT_URL_PREFIX } from '../contract/names.js';
 import { showingOf } from '../contract/profiles.js';
 import type { StreamProfile } from '../contract/profiles.js';
-import type { FileLinks } from './file-links.js';
 
 export interface Dressing {
   /** Absent: there are no addresses, and files come as they are. */
-  links: FileLinks | undefined;
+  links: { urlOf(run: string, artefact: string, org: string): string } | undefined;
   /** Whose the runs are; '' where they are nobody's. */
   org: string;
   artefacts: Pick<ArtefactStore, 'of' | 'unscoped'>;
