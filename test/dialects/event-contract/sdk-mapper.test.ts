@@ -131,7 +131,7 @@ describe('runs over HTTP', () => {
     await world.end();
   });
 
-  it('maps each line of a run with every family of tools, and of one that failed', async () => {
+  it('maps each line of a run with every family of tools, of one that failed, and of answers in JSON', async () => {
     const calls = [
       call('desk.append_scratchpad', { entry }),
       call('lab.code_interpreter', { code: 'print(6 * 7)' }),
@@ -142,6 +142,10 @@ describe('runs over HTTP', () => {
     const logs = await Promise.all([
       world.run('test.node', script(turns)),
       world.run('test.node', script([{ fail: { code: 'model_unauthorized' } }])),
+      // An answer that the SDK would take for an event of the runtime.
+      ...['{"type":"error","error":"no such order"}', '{"stream_type":"delegation"}', '{"order":4711}'].map((text) =>
+        world.run('test.node', script([{ text }])),
+      ),
     ]);
     const query = '/events?dialect=event_contract&profile=event_contract&follow=false';
     const told = await Promise.all(logs.map(([first]) => gateway.as().get(runPath(first?.run_id ?? '', query))));
