@@ -4,12 +4,11 @@
  *
  * C1  What is used always matches the digest that the workflow gave: a stale or foreign entry is a miss.
  * C2  Reading leaves no trace in history.
- * C3  Of a thread that was read before, only what is new is read.
  */
 import type { Context } from '@temporalio/activity';
 import type { ContextInput } from '../contract/activities.js';
 import type { AgentSpec } from '../contract/agent-spec.js';
-import { digestOf, EMPTY_DIGEST, extendDigest } from '../contract/digest.js';
+import { digestOf, digestOfAll, EMPTY_DIGEST } from '../contract/digest.js';
 import { PerdureError } from '../contract/errors.js';
 import type { BaseMessage } from '../contract/messages.js';
 import { READ_CONTEXT } from '../contract/names.js';
@@ -18,6 +17,9 @@ import type { Page, PageRequest } from '../contract/pages.js';
 import { contextFromHistory } from './history-context.js';
 import { withRetries } from './query-retries.js';
 import { createThreadPrefixes } from './thread-prefixes.js';
+import type { ThreadPrefixes } from './thread-prefixes.js';
+import { isSame } from './thread-record.js';
+import type { Extent } from './thread-record.js';
 
 export interface ModelContext {
   spec: AgentSpec;
@@ -31,6 +33,8 @@ export interface ContextCache {
   load(input: ContextInput, context: Context): Promise<ModelContext>;
   /** From here on the run's conversation is this. */
   replace(input: ContextInput, spec: AgentSpec, messages: BaseMessage[]): void;
+  /** This worker has ended the turn of that run: it knows what the next one of the thread is to be given. */
+  turnEnded: ThreadPrefixes['ended'];
 }
 
 interface Entry extends ModelContext {
@@ -50,12 +54,14 @@ export function createContextCache(maxRuns: number): ContextCache {
     prime(runId, spec) {
       keep(runId, { spec, spec_digest: digestOf(JSON.stringify(spec)), messages: [], digest: EMPTY_DIGEST });
     },
+    turnEnded: threads.ended,
     async load(input, context) {
       const { run_id } = input.run;
+      if (input.thread?.length === 0) threads.begin(input.thread.thread_id, run_id);
       const known = entries.get(run_id);
       const base = known !== undefined && matches(known, input) ? known : await fetchContext(known, input, context);
       const messages = [...base.messages, ...input.new_messages];
-      const digest = extendAll(input.prefix.digest, input.new_messages);
+      const digest = digestOfAll(input.new_messages, input.prefix.digest);
       keep(run_id, { spec: base.spec, spec_digest: input.spec_digest, messages, digest });
       return { spec: base.spec, messages };
     },
@@ -66,19 +72,18 @@ export function createContextCache(maxRuns: number): ContextCache {
 
   async function fetchContext(known: Entry | undefined, input: ContextInput, context: Context): Promise<ModelContext> {
     const { thread } = input;
-    const behind = input.compacted?.thread_messages ?? 0;
-    const isBehind = thread === undefined || behind === thread.length;
-    const before = isBehind ? [] : (await threads.load(thread, context)).slice(behind);
-    const isFirst = thread !== undefined && input.compacted === undefined && input.prefix.length === thread.length;
-    // Primed when the run was resolved: its own conversation begins now.
+    const ofThread = async () => (thread === undefined ? [] : threads.load(thread, input.run.run_id, context));
+    const beginning = async (wanted: Extent) => {
+      if (wanted.length === 0) return [];
+      if (known !== undefined && isSame({ length: known.messages.length, digest: known.digest }, wanted))
+        return known.messages;
+      return thread !== undefined && isSame(thread, wanted) ? ofThread() : undefined;
+    };
     const spec = known?.spec_digest === input.spec_digest ? known.spec : undefined;
-    if (isFirst && spec !== undefined && input.prefix.digest === thread.digest) return { spec, messages: before };
-    const beginnings = [
-      ...(known === undefined ? [] : [known]),
-      ...(input.compacted !== undefined || isBehind ? [] : [{ messages: before, digest: thread.digest }]),
-      { messages: [], digest: EMPTY_DIGEST },
-    ];
-    return (await contextFromHistory(input, beginnings, spec, context)) ?? fetchRun(input, before, context);
+    const found = await contextFromHistory(input, beginning, spec, context);
+    if (found !== undefined) return found;
+    const behind = input.compacted?.thread_messages ?? 0;
+    return fetchRun(input, behind === thread?.length ? [] : (await ofThread()).slice(behind), context);
   }
 }
 
@@ -93,7 +98,8 @@ function matches(entry: Entry, input: ContextInput): boolean {
 async function fetchRun(input: ContextInput, before: BaseMessage[], context: Context): Promise<ModelContext> {
   const execution = context.info.workflowExecution;
   const handle = context.client.workflow.getHandle(input.run.run_id, execution?.runId);
-  const read = (request: PageRequest) => withRetries(() => handle.query<Page, [PageRequest]>(READ_CONTEXT, request));
+  const read = (request: PageRequest) =>
+    withRetries(context.client, 'the conversation', () => handle.query<Page, [PageRequest]>(READ_CONTEXT, request));
   let spec: AgentSpec | undefined;
   const own: BaseMessage[] = [];
   for await (const { index, text } of readPages(read, 0, input.prefix.length - before.length + 1)) {
@@ -117,12 +123,4 @@ function mismatch(input: ContextInput, what: string): PerdureError {
     'context_mismatch',
     `run ${input.run.run_id}, ${input.step_id}: ${what} as read by query differ from what the workflow sent`,
   );
-}
-
-export function digestOfAll(messages: readonly BaseMessage[]): string {
-  return extendAll(EMPTY_DIGEST, messages);
-}
-
-function extendAll(digest: string, messages: readonly BaseMessage[]): string {
-  return messages.reduce((sum, message) => extendDigest(sum, JSON.stringify(message)), digest);
 }

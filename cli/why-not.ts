@@ -1,5 +1,5 @@
 /** Why the Temporal server did not do what it was asked, in a few words; with `--debug`, also as its client says it. */
-import { serverReason } from '../client/server-reason.js';
+import { serverReason } from '../live/server-reason.js';
 import { messageOf } from './command-error.js';
 import { isDebug } from './debug.js';
 

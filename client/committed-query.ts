@@ -5,7 +5,7 @@
  * docs/queries.md. So the answer says after which workflow task it was made (`as_of`), and the server says whether that
  * task is completed.
  */
-import { isGrpcServiceError, QueryNotRegisteredError } from '@temporalio/client';
+import { QueryNotRegisteredError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { PerdureError } from '../contract/errors.js';
 import { EARLY_EVENTS } from '../contract/names.js';
@@ -13,12 +13,15 @@ import type { AsOf } from '../contract/queries.js';
 import { taskOutcome } from '../live/history.js';
 import { readExecution } from './execution.js';
 import type { Execution } from './execution.js';
+import { grpcError } from '../live/server-reason.js';
 
 /**
  * How long each try may take. The server may hand a query to a worker that has just died: the next try goes to another
- * one. A run that has ended is replayed for its reader, which takes as long as its log is.
+ * one. Or the worker loses it, where the run has just ended (docs/queries.md): so the first try is short.
  */
-const TRIES_MS = { open: [2_000, 4_000], ended: [3_000, 20_000] };
+const TRIES_MS = { open: [1_000, 2_000, 4_000], ended: [1_000, 4_000, 20_000] };
+/** A run that has ended is replayed for its reader: each try has so much more time for each byte of its history. */
+const REPLAY_MS_PER_BYTE = 2 / 1_024;
 /** A task that is pending is waited for a little: most end in milliseconds, and then there is nothing to be doubted. */
 const PATIENCE_MS = 100;
 const FIRST_WAIT_MS = 5;
@@ -26,7 +29,7 @@ const LONGEST_WAIT_MS = 200;
 /** Refused for the moment, or not committed yet, for so long. */
 const UNSETTLED_MS = 8_000;
 
-export async function queryCommitted<T extends object, R>(
+export async function queryCommitted<T extends AsOf, R>(
   client: Client,
   workflowId: string,
   query: string,
@@ -41,9 +44,10 @@ export async function queryCommitted<T extends object, R>(
     if (execution.hasTask && Date.now() - began < PATIENCE_MS) continue;
     const limits = execution.isOpen ? TRIES_MS.open : TRIES_MS.ended;
     const limit = limits[Math.min(tries, limits.length - 1)] ?? 0;
+    const replay = execution.isOpen ? 0 : Math.ceil(execution.historyBytes * REPLAY_MS_PER_BYTE);
     try {
-      const answer = await ask<T, R>(client, execution, query, request, limit);
-      if (answer !== undefined && (await isCommitted(client, execution, answer as AsOf))) return answer;
+      const answer = await ask<T, R>(client, execution, query, request, limit + replay);
+      if (answer !== undefined && (await isCommitted(client, execution, answer))) return answer;
       if (Date.now() - began > UNSETTLED_MS) throw tooBusy(workflowId);
     } catch (error) {
       tries += 1;
@@ -82,12 +86,13 @@ async function isCommitted(client: Client, before: Execution, { as_of }: AsOf): 
   return !after.hasTask && after.runId === before.runId && after.historyLength === before.historyLength;
 }
 
-/** grpc.status.DEADLINE_EXCEEDED */
-const DEADLINE_EXCEEDED = 4;
+/** grpc.status */
+const [CANCELLED, DEADLINE_EXCEEDED] = [1, 4];
 
+/** The server knows the time limit too, and where it is the first to give up, it cancels. */
 function isTimeout(error: unknown): boolean {
-  const cause = isGrpcServiceError(error) ? error : (error as { cause?: unknown } | undefined)?.cause;
-  return isGrpcServiceError(cause) && cause.code === DEADLINE_EXCEEDED;
+  const code = grpcError(error)?.code;
+  return code === DEADLINE_EXCEEDED || code === CANCELLED;
 }
 
 function pause(milliseconds: number): Promise<void> {

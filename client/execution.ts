@@ -22,6 +22,7 @@ export interface Execution extends ExecutionId {
   status: ExecutionStatus;
   isOpen: boolean;
   historyLength: number;
+  historyBytes: number;
   /** A workflow task is scheduled or being worked on. */
   hasTask: boolean;
 }
@@ -35,7 +36,7 @@ export async function readExecution(client: Client, workflowId: string): Promise
 }
 
 export function executionOf(description: WorkflowExecutionDescription): Execution {
-  const { workflowId, runId, status, historyLength, raw } = description;
+  const { workflowId, runId, status, historyLength, historySize = 0, raw } = description;
   return {
     workflowId,
     runId,
@@ -43,6 +44,7 @@ export function executionOf(description: WorkflowExecutionDescription): Executio
     status: status.name,
     isOpen: status.name === 'RUNNING' || status.name === 'PAUSED',
     historyLength,
+    historyBytes: historySize,
     hasTask: raw.pendingWorkflowTask != null,
   };
 }

@@ -4,7 +4,8 @@
  * G1  What is read is committed (`committed-query.ts`).
  * G2  What was read is kept, within a bound: where the server says that nothing has happened since, no worker is asked,
  *     and else only for what is new. However many ask for one run at the same time, one reading serves them.
- * G3  A run that is open is read in pages. One that has ended is replayed by whoever answers, so it is read in one go.
+ * G3  A run that is open is read in pages. One that has ended is replayed by whoever answers, so it is read in one go; by
+ *     a client without external storage in pages as large as they can be.
  * G4  One that is over and in the archive is read from there, and no worker is asked.
  */
 import { WorkflowNotFoundError } from '@temporalio/client';
@@ -125,8 +126,8 @@ function readItems(
   execution: Execution,
   from: number,
 ): AsyncGenerator<{ index: number; text: string }> {
-  const whole = !execution.isOpen && canReadWhole(client);
-  const page = (request: PageRequest) => readPage(client, execution, { ...request, ...(whole ? { whole } : {}) });
+  const size = execution.isOpen ? {} : canReadWhole(client) ? { whole: true } : { large: true };
+  const page = (request: PageRequest) => readPage(client, execution, { ...request, ...size });
   return readPages(page, from);
 }
 

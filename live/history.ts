@@ -15,8 +15,9 @@ export interface ExecutionId {
 export type TaskOutcome = { state: 'open' | 'lost' } | { state: 'completed'; identity: string };
 
 const DEADLINE_MS = 5_000;
-/** Batches of events: what followed a task that has just ended is in the last few. */
+/** Batches of events: what followed a task that has just ended is in the last few. Who reads on wants many. */
 const PAGE_SIZE = 4;
+const LARGEST_PAGE_SIZE = 256;
 /** grpc.status */
 const RESOURCE_EXHAUSTED = 8;
 const UNIMPLEMENTED = 12;
@@ -70,6 +71,7 @@ export async function* eventsBackwards(
   const request = { namespace: client.options.namespace, execution };
   let nextPageToken: Uint8Array | undefined;
   let maximumPageSize = PAGE_SIZE;
+  let largest = LARGEST_PAGE_SIZE;
   for (;;) {
     const token = nextPageToken === undefined ? {} : { nextPageToken };
     try {
@@ -78,13 +80,15 @@ export async function* eventsBackwards(
       );
       yield* page.history?.events ?? [];
       nextPageToken = page.nextPageToken;
+      maximumPageSize = Math.min(largest, 4 * maximumPageSize);
     } catch (error) {
       const code = isGrpcServiceError(error) ? error.code : undefined;
       // The server whose time can be skipped, for tests, reads forwards only.
       if (code === UNIMPLEMENTED) return yield* (await wholeHistory(client, request)).reverse();
       // Together they are more than this client takes in one message.
       if (code !== RESOURCE_EXHAUSTED || maximumPageSize === 1) throw error;
-      maximumPageSize = 1;
+      largest = Math.max(1, Math.floor(maximumPageSize / 4));
+      maximumPageSize = largest;
       continue;
     }
     if (nextPageToken == null || nextPageToken.length === 0) return undefined;

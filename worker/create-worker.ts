@@ -1,9 +1,9 @@
 /** Assembly of a worker: registry, activities, data converter, the tail. Sealed before it polls. */
-import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import type { ConnectionOptions } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { InjectedSinks, NativeConnectionOptions } from '@temporalio/worker';
 import { hostname } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { withoutSecrets } from '../activities/environment.js';
 import { createActivities } from '../activities/index.js';
 import type { AroundTool } from '../activities/call-tool.js';
@@ -11,7 +11,7 @@ import type { ReportThrown } from '../activities/thrown.js';
 import { openToolsets } from '../activities/toolsets.js';
 import { createClient } from '../client/index.js';
 import type { ClientOptions, PerdureClient } from '../client/index.js';
-import { serverReason } from '../client/server-reason.js';
+import { serverReason } from '../live/server-reason.js';
 import { TASK_QUEUE } from '../contract/names.js';
 import type { RunSinks } from '../contract/sinks.js';
 import type { Registry } from '../kit/registry.js';
@@ -25,7 +25,10 @@ import type { Storage, StorageSettings } from '../store/open-storage.js';
 import { createArchiver } from './archive/archiver.js';
 import type { Archiver, WorkerArchive } from './archive/archiver.js';
 import { closedLogsOf } from './archive/closed-logs.js';
+import { cachedWorkflows } from './cached-workflows.js';
+import { CALL_INTERCEPTORS } from './call-retries.js';
 import { giveUpLostCalls } from './give-up-lost-calls.js';
+import { createHeardLogs, isEnd } from './heard-logs.js';
 import { keepPolling } from './keep-polling.js';
 import type { PollingWorker } from './keep-polling.js';
 import { prepareTools } from './prepare-tools.js';
@@ -57,35 +60,11 @@ export interface ConnectedClient {
   close(): Promise<void>;
 }
 
-/** A query that finds another one waiting is refused as "exhausted": the place is free in milliseconds, not in a second. */
-const retries = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ initialIntervalMs: () => 25 }));
-
-/**
- * The SDK (1.24) makes a call once more by a timer, and grpc-js throws where its channel was closed meanwhile: in a timer,
- * where nobody can catch it, so that a process that stops in order would end with an error. Such a call is canceled.
- */
-const endClosedCalls: NonNullable<ConnectionOptions['interceptors']>[number] = (options, nextCall) => {
-  try {
-    return nextCall(options) as ReturnType<typeof endClosedCalls>;
-  } catch (error) {
-    if (!(error instanceof Error && error.message === 'Channel has been shut down')) throw error;
-    const nothing = () => {};
-    const start: InterceptedCall['start'] = (metadata, listener) =>
-      listener?.onReceiveStatus?.({ code: CANCELLED, details: 'the connection was closed', metadata });
-    const ended = { start, sendMessage: nothing, startRead: nothing, halfClose: nothing, cancelWithStatus: nothing };
-    return ended as unknown as InterceptedCall;
-  }
-};
-
-type InterceptedCall = ReturnType<NonNullable<ConnectionOptions['interceptors']>[number]>;
-/** grpc.status.CANCELLED */
-const CANCELLED = 1;
-
-/** For clients that outlive a moment: what keeps a run from being read is said, once for each run. */
-export function tellObstacles(report: (line: string) => void): (runId: string, error: unknown) => void {
-  return (runId, error) => {
+/** For clients that outlive a moment: what keeps a run or a thread from being read is said, once for each. */
+export function tellObstacles(report: (line: string) => void): NonNullable<ClientOptions['onObstacle']> {
+  return (id, error, what) => {
     const why = serverReason(error) ?? (error instanceof Error ? error.message : String(error));
-    report(`run ${runId} cannot be read for now, and is tried again: ${why}`);
+    report(`${what} ${id} cannot be read for now, and is tried again: ${why}`);
   };
 }
 
@@ -101,7 +80,7 @@ export async function connectClient(
   const connection = await Connection.connect({
     ...server.connection,
     connectTimeout: 5_000,
-    interceptors: [retries, endClosedCalls],
+    interceptors: [...CALL_INTERCEPTORS],
     // A page of history can be larger than what gRPC takes by default.
     channelArgs: { 'grpc.max_receive_message_length': 64 * 1024 * 1024 },
   }).catch((error: unknown) => {
@@ -142,7 +121,7 @@ export interface WorkerOptions extends ServerOptions {
   onMilestone?: (milestone: Milestone) => void;
   /** Tools are called through it. */
   aroundTool?: AroundTool;
-  /** Workflows kept in memory between tasks; the SDK's default if absent. */
+  /** Workflows kept in memory between tasks; what the configuration says if absent. */
   maxCachedWorkflows?: number;
   /** Carries what happens to readers; one for readers in this process if absent. */
   channel?: LiveChannel;
@@ -197,7 +176,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     await connected.close();
     throw error;
   });
-  const archiver = archive && createArchiver({ client: temporal, archive, taskQueue, report });
+  const heard = createHeardLogs(temporal);
+  const archiver = archive && createArchiver({ client: temporal, archive, taskQueue, heard, report });
+  const ended = archiver?.ended ?? heard.forgetSoon;
   const onError = (error: unknown) =>
     report(`live channel: ${serverReason(error) ?? (error instanceof Error ? error.message : String(error))}`);
   const tail = createTail({ client: temporal, channel, onError });
@@ -211,9 +192,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     perdure: {
       appended: {
         fn({ runId: execution }, runId, task, seq, text) {
-          tail.appended(runId, { execution, identity, task, seq, text });
-          milestones?.appended(runId, { execution, identity, task, seq, text });
-          archiver?.appended(runId, { execution, identity, task, seq, text });
+          const event = { execution, identity, task, seq, text };
+          tail.appended(runId, event);
+          milestones?.appended(runId, event);
+          heard.appended(runId, event);
+          if (isEnd(text)) ended(runId);
         },
       },
       // What runs asks the server, which may not have taken the cancel yet, for some time: activities/heartbeat.ts.
@@ -231,8 +214,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     around: options.aroundTool ?? (async (_call, run) => run()),
     signals: createSignalPublishing(onError),
     searchAttributes: await registerSearchAttributes(temporal, namespace, report),
+    heardLog: heard.read,
     ...(archiver === undefined ? {} : { sweep: archiver.sweep }),
   });
+  const { cached_workflows = cachedWorkflows(getHeapStatistics().heap_size_limit) } = registry;
+  const { maxCachedWorkflows = cached_workflows } = options;
   const create = async (): Promise<PollingWorker> => {
     const identity = nextIdentity();
     // Of its own: the SDK lets two workers on one task queue share none.
@@ -259,7 +245,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       shutdownGraceTime: '10s',
       shutdownForceTime: '30s',
       ...ISOLATE,
-      ...(options.maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows: options.maxCachedWorkflows }),
+      maxCachedWorkflows,
     });
     return { worker, connection };
   };

@@ -33,6 +33,8 @@ export interface EmbeddedServerOptions {
   searchAttributes: SearchAttributes;
   /** Of the UI: where its pages have payloads decrypted. */
   codecEndpoint?: string | undefined;
+  /** Values of the server's dynamic configuration, beside or in place of ours. */
+  dynamicConfig?: Readonly<Record<string, unknown>>;
   report: Report;
   /** Path of the `temporal` binary; found or made when it is not given. */
   binary?: string;
@@ -101,7 +103,7 @@ async function startOnce(
   folder: string | undefined,
   lock: FolderLock | undefined,
 ): Promise<EmbeddedServer> {
-  const { namespace, searchAttributes, codecEndpoint, report } = options;
+  const { namespace, searchAttributes, codecEndpoint, dynamicConfig, report } = options;
   const { port, uiPort } = await portsFor(options);
   const address = `127.0.0.1:${port}`;
   const uiAddress = uiPort === undefined ? undefined : `http://127.0.0.1:${uiPort}`;
@@ -116,6 +118,7 @@ async function startOnce(
       namespace,
       searchAttributes,
       codecEndpoint,
+      dynamicConfig,
       durable: folder !== undefined,
     }),
     cwd: folder ?? tmpdir(),

@@ -15,7 +15,8 @@ import { isIdentityOf } from '../live/presence.js';
 import type { OpenCall, SilentPeer } from '../live/presence.js';
 
 /** From a first look at the calls to the second: one that lives has sent a heartbeat in between. */
-const LOOKED_AGAIN_AFTER_MS = 800;
+export const LOOKED_AGAIN_AFTER_MS = 800;
+export const NEXT_ATTEMPT_AFTER_MS = 1;
 const DEADLINE_MS = 3_000;
 
 interface Look {
@@ -69,7 +70,7 @@ async function giveUp(client: Client, worker: string, call: OpenCall): Promise<v
   const message = `worker ${worker} was lost`;
   const failure = isLast
     ? new TimeoutFailure(message, undefined, 'HEARTBEAT')
-    : ApplicationFailure.create({ message, type: 'worker_lost', nextRetryDelay: 1 });
+    : ApplicationFailure.create({ message, type: 'worker_lost', nextRetryDelay: NEXT_ATTEMPT_AFTER_MS });
   try {
     await client.withDeadline(Date.now() + DEADLINE_MS, () =>
       client.activity.fail({ workflowId, runId, activityId }, failure),

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PAGE_CHARS } from '../../contract/sizes.js';
 import { defineAgent } from '../../kit/index.js';
 import { scripted } from '../../providers/index.js';
 import { call, script, testConfig } from '../support/test-agents.js';
@@ -48,28 +47,12 @@ describe('the context of a model call', () => {
     expect(Math.max(...inputs)).toBeLessThan(Math.min(...inputs) * 1.2);
   });
 
-  it('is the same with the worker’s cache switched off: the workflow gives it by query', async () => {
+  it('is the same with the worker’s cache switched off: the history gives it', async () => {
     const uncached = await inWorld(testConfig({ context_cache_runs: 0 }));
     const strip = (events: Awaited<ReturnType<World['run']>>) =>
       events.map(({ type, step_id, ...event }) => ({ type, step_id, text: 'text' in event ? event.text : undefined }));
     const input = conversation(8);
     expect(strip(await uncached.run('test.agent', input))).toEqual(strip(await cached.run('test.agent', input)));
-  });
-
-  it('a message larger than a page is read in ranges', async () => {
-    const provider = scripted({ turns: [{ tool_calls: [{ tool: 'test.none.x', args: {} }] }, { text: 'ok' }] });
-    const world = await inWorld({
-      models: { only: { provider, model: 'scripted-1' } },
-      agents: [defineAgent({ agent_id: 'test.reader', instructions: 'Read.' })],
-      runtime: { context_cache_runs: 0 },
-    });
-    const input = Array.from({ length: PAGE_CHARS }, (_, n) => `äöü€😀"${n}`)
-      .join(' ')
-      .slice(0, 5 * PAGE_CHARS);
-    const log = await world.run('test.reader', input);
-    expect(log.at(-1)).toMatchObject({ status: 'success' });
-    expect(provider.calls).toHaveLength(2);
-    expect(provider.calls[1]?.messages[1]).toEqual({ role: 'user', content: input });
   });
 
   it('the model reads its own calls and their results in order', async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Context } from '@temporalio/activity';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openOutage } from '../../activities/outlast-outage.js';
 import { PerdureError } from '../../contract/errors.js';
 import { defineAgent } from '../../kit/index.js';
@@ -102,36 +102,32 @@ describe('a vendor that is away for a while', () => {
     const { run_id } = await world.client.runs.start({ agent_id: 'test.waiting', input: 'Hello?' });
     await until(async () => (await world.client.runs.get(run_id)).phase === 'planning', 'the model call');
     await new Promise((resolve) => setTimeout(resolve, 5_000));
-    const began = performance.now();
     await world.client.runs.cancel(run_id);
     expect((await world.logOf(run_id)).at(-1)).toMatchObject({ status: 'canceled' });
-    expect(performance.now() - began).toBeLessThan(3_000);
   });
 
   it('does not keep a run longer than its time budget', async () => {
     const vendor = await createVendor();
     const world = await worldOf({ main: { provider: vendor.provider, model: 'gpt-5-mini' } });
-    const began = performance.now();
     const limits = { run: { time_budget: '3s' } };
     const log = await world.run('test.waiting', 'Hello?', { limits });
     expect(log.at(-1)).toMatchObject({ status: 'failed', failure: { code: 'model_network' } });
-    expect(performance.now() - began).toBeLessThan(20_000);
   });
 
   it('is waited for as long as the configuration says', async () => {
     const vendor = await createVendor();
+    vendor.refuse(true);
+    await vendor.open();
     const main = { provider: vendor.provider, model: 'gpt-5-mini' };
-    const timed = async (model_retry_for: number | string) => {
+    const asks = async (model_retry_for: number | string) => {
+      vendor.asked.length = 0;
       const world = await worldOf({ main }, { model_retry_for, model_max_attempts: 1 });
-      const began = performance.now();
       const log = await world.run('test.waiting', 'Hello?');
-      expect(log.at(-1)).toMatchObject({ status: 'failed', failure: { code: 'model_network' } });
-      return performance.now() - began;
+      expect(log.at(-1)).toMatchObject({ status: 'failed', failure: { code: 'model_rate_limited' } });
+      return vendor.asked.length;
     };
-    expect(await timed(0)).toBeLessThan(2_500);
-    const waited = await timed('4s');
-    expect(waited).toBeGreaterThan(2_000);
-    expect(waited).toBeLessThan(8_000);
+    expect(await asks(0)).toBe(1);
+    expect(await asks('4s')).toBeGreaterThan(1);
   });
 
   it('is not waited for where another can be asked', async () => {
@@ -140,11 +136,9 @@ describe('a vendor that is away for a while', () => {
       main: { provider: vendor.provider, model: 'gpt-5-mini', fallback: ['spare'], default: true },
       spare: { provider: scripted(scriptFromInput), model: 'scripted-1' },
     });
-    const began = performance.now();
     const log = await world.run('test.waiting', script([{ text: 'From the spare.' }]));
     expect(log.at(-1)).toMatchObject({ status: 'success', answer: 'From the spare.' });
     expect(ofType(log, 'model_fallback')).toMatchObject([{ from: 'main', to: 'spare', reason: 'model_network' }]);
-    expect(performance.now() - began).toBeLessThan(10_000);
   });
 });
 
@@ -164,10 +158,10 @@ describe('a wait', () => {
     const { noted, outage } = open();
     await expect(outage.outlast(signal, failing(away))).rejects.toBe(away);
     expect(noted).toEqual([{ outage_since: expect.any(Number) as number }]);
-    const began = performance.now();
     const before = { outage_since: Date.now() - 5_000 };
-    await expect(open(before).outage.outlast(signal, failing(away))).rejects.toBe(away);
-    expect(performance.now() - began).toBeLessThan(200);
+    const ask = vi.fn<() => Promise<never>>(failing(away));
+    await expect(open(before).outage.outlast(signal, ask)).rejects.toBe(away);
+    expect(ask).toHaveBeenCalledTimes(1);
   });
 
   it('is over when the vendor has answered: the next one begins anew', async () => {
@@ -191,9 +185,10 @@ describe('a wait', () => {
 
   it('leaves half of the time for the answer', async () => {
     const short = { model_retry_ms: 60_000, model_timeout_ms: 800 } as never;
-    const began = performance.now();
-    await expect(open(undefined, { runtime: short }).outage.outlast(signal, failing(away))).rejects.toBe(away);
-    expect(performance.now() - began).toBeLessThan(500);
+    const ask = vi.fn<() => Promise<never>>(failing(away));
+    await expect(open(undefined, { runtime: short }).outage.outlast(signal, ask)).rejects.toBe(away);
+    // The first pause may just fit, and the second one never does.
+    expect(ask.mock.calls.length).toBeLessThanOrEqual(2);
   });
 });
 

@@ -11,6 +11,7 @@ import { projectTranscript } from '../../contract/transcript.js';
 import { call, script, testConfig } from '../support/test-agents.js';
 import { createWorld, ofType } from '../support/world.js';
 import type { World } from '../support/world.js';
+import { settled } from '../threads/thread-world.js';
 
 describe('large outputs', () => {
   let world: World;
@@ -120,6 +121,41 @@ describe('large outputs', () => {
       try {
         const log = await readers.run('test.reader', 'Read.');
         expect(log.at(-1)).toMatchObject({ status: 'success', answer });
+      } finally {
+        await readers.end();
+      }
+    });
+
+    it('from the conversation before, in a fork, which has no tools of the caller’s any more', async () => {
+      const client_tools = [{ name: 'client_look', description: 'Looks.', input_schema: { type: 'object' } }];
+      const readers = await worldWith(
+        scripted(({ messages, tools }) => {
+          const notice = /read_output (\{[^}]*\})/.exec(JSON.stringify(messages).replaceAll('\\"', '"'))?.[1] ?? '{}';
+          const isOffered = tools.some(({ name }) => name === READ);
+          return {
+            turns: [
+              { tool_calls: [{ tool: 'client.declared.client_look' }] },
+              { text: 'Long.' },
+              isOffered ? { tool_calls: [{ tool: READ, args: notice }] } : { text: 'I cannot read on.' },
+              { text: 'I have read on.' },
+            ],
+          };
+        }),
+        {},
+      );
+      try {
+        const { threads } = readers.client;
+        const { thread_id } = await threads.start({ agent_id: 'test.reader', messages: ['Look.'], client_tools });
+        await settled(threads, thread_id);
+        const tool_results = [{ tool_use_id: 'turn_1_call_1_1', status: 'success' as const, output: text }];
+        await threads.submitToolResults(thread_id, { tool_results });
+        const { messages } = await settled(threads, thread_id);
+        const fork = await threads.fork(thread_id, { message_sequence_num: messages.length - 1 });
+        await threads.send(fork.thread_id, { message: 'And?' });
+        await settled(threads, fork.thread_id);
+        const log = await readers.logOf(`${fork.thread_id}/turn_1`);
+        expect(log.at(-1)).toMatchObject({ status: 'success', answer: 'I have read on.' });
+        expect(ofType(log, 'tool_result')).toMatchObject([{ tool_id: READ, status: 'success' }]);
       } finally {
         await readers.end();
       }

@@ -54,6 +54,19 @@ const far = toolset('far.shelf', async () => {
   if (missed-- > 0) throw new Error('nobody is there');
   return shelf;
 });
+/** How often it has no room. */
+let busy = 0;
+const crowded = toolset(
+  'far.busy',
+  async () => {
+    if (busy > 0) {
+      busy -= 1;
+      throw new ToolError('rate_limited', 'all sessions are in use');
+    }
+    return [found('A', { tool_id: 'far.busy.a' })];
+  },
+  true,
+);
 const broken = toolset('far.broken', () => Promise.reject(new Error('nobody is there')), true);
 const agent = (name: string, tools: (Toolset | ReturnType<typeof defineTool>)[], more = {}) =>
   defineAgent({ agent_id: `test.${name}`, instructions: 'Follow the script.', tools, ...more });
@@ -74,6 +87,7 @@ describe('a toolset', () => {
         agent('careful', [far], { policy: { deny: ['far.shelf.b'], approve: ['far.shelf.a'] } }),
         agent('capped', [far], { limits: { run: { max_tool_calls: 1 } } }),
         agent('lenient', [far, broken]),
+        agent('patient', [crowded]),
       ],
     });
   });
@@ -225,6 +239,14 @@ describe('a toolset', () => {
     expect((await specOf(run_id)).missing_toolsets).toEqual([
       { toolset_id: 'far.broken', reason: expect.stringContaining('failed unexpectedly') as string },
     ]);
+  });
+
+  it('that is optional and has no room now is asked again: the run is not made without its tools', async () => {
+    busy = 1;
+    const { run_id, log } = await run('patient', [{ tool_calls: [{ tool: 'far.busy.a' }] }, { text: 'done' }]);
+    expect(results(log)).toEqual(['A undefined']);
+    expect((await specOf(run_id)).missing_toolsets).toBeUndefined();
+    expect(busy).toBe(0);
   });
 
   it('is opened once per worker, and closed with it', async () => {

@@ -8,15 +8,14 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { scopeOf } from '../../contract/artefacts.js';
-import { SEARCH_ATTRIBUTES } from '../../contract/names.js';
 import { defineAgent, defineTool } from '../../kit/index.js';
 import { scripted, scriptFromInput } from '../../providers/index.js';
 import { connectClient } from '../../worker/create-worker.js';
 import type { ConnectedClient } from '../../worker/create-worker.js';
-import { startEmbeddedServer } from '../../worker/embedded-server.js';
-import type { EmbeddedServer } from '../../worker/embedded-server.js';
 import { startFlakyBucket } from '../support/flaky-bucket.js';
 import type { FlakyBucket } from '../support/flaky-bucket.js';
+import { startOwnServer } from '../support/kept-histories.js';
+import type { OwnServer } from '../support/kept-histories.js';
 import { createBucket, startS3IfPossible } from '../support/s3.js';
 import type { S3Server } from '../support/s3.js';
 import { script } from '../support/test-agents.js';
@@ -41,7 +40,7 @@ const make = defineTool({
 
 describe.skipIf(s3 === undefined)('machines that share a bucket', () => {
   let flaky: FlakyBucket;
-  let server: EmbeddedServer;
+  let server: OwnServer;
   let world: World;
   let reader: ConnectedClient;
   let bucket = '';
@@ -54,8 +53,8 @@ describe.skipIf(s3 === undefined)('machines that share a bucket', () => {
     flaky = await startFlakyBucket(endpoint, 5);
     bucket = await createBucket(s3 as S3Server);
     folders = await Promise.all(['worker', 'reader'].map((name) => mkdtemp(join(tmpdir(), `perdure-${name}-`))));
-    const searchAttributes = Object.fromEntries(SEARCH_ATTRIBUTES.map((name) => [name, 'Keyword' as const]));
-    server = await startEmbeddedServer({ port: 0, uiPort: false, namespace: 'default', searchAttributes, report });
+    const payloads = join((s3 as S3Server).folder, bucket, 'perdure', 'payloads');
+    server = await startOwnServer({ payloads });
     const storage = { s3: { bucket, endpoint: flaky.endpoint, prefix: 'perdure' }, keys: [testKey('k1')] };
     const agent = defineAgent({ agent_id: 'test.maker', instructions: 'Follow the script.', tools: [make] });
     const models = { script: { provider: scripted(scriptFromInput), model: 'scripted-1' } };

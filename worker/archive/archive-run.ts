@@ -3,7 +3,7 @@
  *
  * A1  Only what the server calls closed: its log is complete then, and will never be another one.
  * A2  The log is what the workflow wrote, byte for byte: as this worker heard it, where the history proves that all of
- *     it was committed (`heard-logs.ts`), else as a worker reads it by replay.
+ *     it was committed (`worker/heard-logs.ts`), else as a worker reads it by replay.
  * A3  Whoever comes second changes nothing, so it can be tried as often as one likes.
  */
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
@@ -33,7 +33,7 @@ const DEADLINE_MS = 5_000;
 export async function archiveRun(
   options: ArchiveRunOptions,
   runId: string,
-  heard: (execution: Execution) => Promise<string[] | undefined> = async () => undefined,
+  heard: (runId: string) => Promise<string[] | undefined> = async () => undefined,
   canRead: () => boolean = () => true,
 ): Promise<Archiving> {
   const { client, archive } = options;
@@ -42,7 +42,7 @@ export async function archiveRun(
   const execution = executionOf(described);
   if (execution.isOpen) return 'open';
   if ((await archive.findMissing([runId])).length === 0) return 'present';
-  const texts = (await heard(execution)) ?? (canRead() ? await readTexts(client, execution) : undefined);
+  const texts = (await heard(runId)) ?? (canRead() ? await readTexts(client, execution) : undefined);
   if (texts === undefined) return 'unread';
   const known = {
     run_id: runId,

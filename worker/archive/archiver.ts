@@ -2,10 +2,9 @@
 import type { Client } from '@temporalio/client';
 import type { Sweep } from '../../activities/sweep-archive.js';
 import type { Archive } from '../../store/archive/archive.js';
-import type { Appended } from '../tail.js';
+import type { HeardLogs } from '../heard-logs.js';
 import { archiveRun } from './archive-run.js';
 import { createArchiveQueue } from './archive-queue.js';
-import { createHeardLogs, isEnd } from './heard-logs.js';
 import { sweepArchive } from './sweep.js';
 import { keepSweeping } from './sweep-schedule.js';
 
@@ -13,8 +12,8 @@ import { keepSweeping } from './sweep-schedule.js';
 export type WorkerArchive = Pick<Archive, 'putRun' | 'getSummary' | 'findMissing' | 'readEvents' | 'sweeps'>;
 
 export interface Archiver {
-  /** A run of this worker has written an event; its task may not be taken yet. */
-  appended(runId: string, event: Appended): void;
+  /** A run of this worker has written its last event; its task may not be taken yet. */
+  ended(runId: string): void;
   sweep: Sweep;
   /** From here on sweeps are made. */
   begin(): void;
@@ -28,16 +27,16 @@ interface ArchiverOptions {
   client: Client;
   archive: WorkerArchive;
   taskQueue: string;
+  heard: HeardLogs;
   report: (line: string) => void;
 }
 
-export function createArchiver({ client, archive, taskQueue, report }: ArchiverOptions): Archiver {
-  const heard = createHeardLogs(client);
+export function createArchiver({ client, archive, taskQueue, heard, report }: ArchiverOptions): Archiver {
   const stopping = new AbortController();
   const queue = createArchiveQueue({
     // Who stops has no worker any more that would answer.
     archive: (runId) => archiveRun({ client, archive }, runId, heard.read, () => !stopping.signal.aborted),
-    onSettled: heard.forget,
+    onSettled: heard.forgetSoon,
     report,
   });
   const sweep: Sweep = ({ signal, onProgress } = {}) =>
@@ -51,10 +50,7 @@ export function createArchiver({ client, archive, taskQueue, report }: ArchiverO
   let sweeping: ReturnType<typeof keepSweeping> | undefined;
 
   return {
-    appended(runId, event) {
-      heard.appended(runId, event);
-      if (isEnd(event.text)) queue.add(runId);
-    },
+    ended: (runId) => queue.add(runId),
     sweep,
     begin() {
       sweeping = keepSweeping({ client, taskQueue, sweep: () => sweep(), report });

@@ -18,12 +18,14 @@ export interface ServerArguments {
   namespace: string;
   searchAttributes: SearchAttributes;
   durable: boolean;
+  /** Values of the server's dynamic configuration, beside or in place of ours. */
+  dynamicConfig?: Readonly<Record<string, unknown>> | undefined;
   /** Asked by pages of the UI to decrypt payloads. */
   codecEndpoint?: string | undefined;
 }
 
 export function serverArguments(given: ServerArguments): string[] {
-  const { port, uiPort, namespace, searchAttributes, durable, codecEndpoint } = given;
+  const { port, uiPort, namespace, searchAttributes, durable, codecEndpoint, dynamicConfig } = given;
   const pairs = (
     flag: string,
     values: Readonly<Record<string, unknown>>,
@@ -45,7 +47,7 @@ export function serverArguments(given: ServerArguments): string[] {
     // with a `?`, `#` or `%` in its path would lead to another file.
     ...(durable ? ['--db-filename', DATABASE_FILE] : []),
     ...(durable ? pairs('--sqlite-pragma', { journal_mode: 'WAL', synchronous: 'FULL' }, String) : []),
-    ...pairs('--dynamic-config-value', DYNAMIC_CONFIG, JSON.stringify),
+    ...pairs('--dynamic-config-value', { ...DYNAMIC_CONFIG, ...dynamicConfig }, JSON.stringify),
     ...pairs('--search-attribute', searchAttributes, String),
   ];
 }

@@ -1,4 +1,5 @@
 /** A worker with an archive, a reader that has only the archive's side, and one that has only Temporal's. */
+import type { SweepResult } from '../../../contract/activities.js';
 import type { ConfigOptions } from '../../../kit/index.js';
 import type { Archive } from '../../../store/archive/archive.js';
 import { connectClient } from '../../../worker/create-worker.js';
@@ -11,6 +12,8 @@ import type { World } from '../../support/world.js';
 
 /** The server takes its time to delete what has just ended. */
 const FORGETTING_MS = 120_000;
+/** Longer than the lease of one that was killed. */
+const SWEEP_MS = 90_000;
 
 export interface ArchivedWorld {
   world: World;
@@ -23,6 +26,8 @@ export interface ArchivedWorld {
   kept: ConnectedClient;
   /** Until all of them are in the archive. */
   archived(...runIds: string[]): Promise<void>;
+  /** Sweeps once nobody else does: the server's schedule may be at it, and one that was killed keeps others away. */
+  sweep(): Promise<SweepResult>;
   /** The server does not know them any more, as after its retention. */
   forget(...runIds: string[]): Promise<void>;
   end(): Promise<void>;
@@ -61,6 +66,11 @@ export async function createArchivedWorld(
     kept,
     archived: (...runIds) =>
       until(async () => (await archive.findMissing(runIds)).length === 0, `${runIds.length} runs in the archive`),
+    async sweep() {
+      let result: SweepResult | undefined;
+      await until(async () => (result = await world.sweep()) !== undefined, 'a sweep', SWEEP_MS);
+      return result as unknown as SweepResult;
+    },
     async forget(...runIds) {
       // The worker's own connection ends with it.
       const { temporal } = live;

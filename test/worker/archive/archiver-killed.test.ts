@@ -14,7 +14,6 @@ import { call, script, testConfig } from '../../support/test-agents.js';
 import { child, treeConfig } from '../../support/tree-agents.js';
 import { createWorld, until } from '../../support/world.js';
 import { createArchivedWorld } from './archived-world.js';
-import type { ArchivedWorld } from './archived-world.js';
 
 /** On each database. */
 const ROUNDS = Number(process.env['PERDURE_TEST_ARCHIVE_KILLS'] ?? 5);
@@ -32,20 +31,6 @@ async function textsOf(archive: Archive, runId: string): Promise<string[]> {
   const texts: string[] = [];
   for await (const { text } of archive.readEvents(runId)) texts.push(text);
   return texts;
-}
-
-/** Sweeps as often as it takes: one that was killed keeps others away for a while. */
-async function sweep({ world }: ArchivedWorld): Promise<number> {
-  let archived: number | undefined;
-  await until(
-    async () => {
-      archived = (await world.sweep())?.archived;
-      return archived !== undefined;
-    },
-    'a sweep',
-    90_000,
-  );
-  return archived ?? 0;
 }
 
 describe('the archive of workers that are killed', { timeout: 300_000 }, () => {
@@ -85,7 +70,7 @@ describe('the archive of workers that are killed', { timeout: 300_000 }, () => {
         if (event.type === 'agent_run_started') all.push(event.link.run_id);
       }
     }
-    await sweep(given);
+    await given.sweep();
     await given.archived(...all);
     const listed: string[] = [];
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
@@ -126,13 +111,15 @@ describe('the sweep', { timeout: 120_000 }, () => {
       async () => (await temporal.workflow.count(`${query} AND ExecutionStatus = 'Completed'`)).count > 0,
       'it',
     );
+    // From here on nobody else sweeps.
+    await schedule.pause();
     // Nothing is missing, and only the last minutes are looked at.
-    const { archive, world } = given;
-    expect(await world.sweep()).toEqual({ looked_at: 5, archived: 0, put_off: 0 });
+    const { archive } = given;
+    expect(await given.sweep()).toEqual({ looked_at: 5, archived: 0, put_off: 0 });
     const name = `default/${taskQueue}`;
     expect(await archive.sweeps.hold(name, 'later', 1_000)).toBeDefined();
     await archive.sweeps.release(name, 'later', Date.now() + 3_600_000);
-    expect(await world.sweep()).toEqual({ looked_at: 0, archived: 0, put_off: 0 });
+    expect(await given.sweep()).toEqual({ looked_at: 0, archived: 0, put_off: 0 });
   });
 
   it('is not held up by a run that nobody can read now, and tries it again', async () => {

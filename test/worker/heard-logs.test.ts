@@ -1,13 +1,13 @@
 /** What a worker heard of a run is only believed where the server's history proves all of it. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readExecution } from '../../../client/execution.js';
-import type { Execution } from '../../../client/execution.js';
-import { completedTasks } from '../../../live/history.js';
-import { createHeardLogs } from '../../../worker/archive/heard-logs.js';
-import type { Appended } from '../../../worker/tail.js';
-import { script, testConfig } from '../../support/test-agents.js';
-import { createWorld } from '../../support/world.js';
-import type { World } from '../../support/world.js';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { readExecution } from '../../client/execution.js';
+import type { Execution } from '../../client/execution.js';
+import { completedTasks } from '../../live/history.js';
+import { createHeardLogs } from '../../worker/heard-logs.js';
+import type { Appended } from '../../worker/tail.js';
+import { script, testConfig } from '../support/test-agents.js';
+import { createWorld } from '../support/world.js';
+import type { World } from '../support/world.js';
 
 let world: World;
 let execution: Execution;
@@ -34,7 +34,7 @@ afterAll(() => world.end());
 async function read(events: readonly Appended[], mostChars?: number): Promise<string[] | undefined> {
   const logs = createHeardLogs(world.temporal, mostChars);
   for (const event of events) logs.appended(runId, event);
-  return logs.read(execution);
+  return logs.read(runId);
 }
 
 it('is the log, where it was heard whole', async () => {
@@ -60,9 +60,18 @@ it('is nothing, where the beginning, a part or the end was not heard, or was too
   expect(await read(heard, 100)).toBeUndefined();
 });
 
-it('is forgotten when the run is settled', async () => {
+it('is there for a moment when the run has ended, then forgotten', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const logs = createHeardLogs(world.temporal);
   for (const event of heard) logs.appended(runId, event);
-  logs.forget(runId);
-  expect(await logs.read(execution)).toBeUndefined();
+  logs.forgetSoon(runId);
+  vi.advanceTimersByTime(5_000);
+  vi.useRealTimers();
+  expect(await logs.read(runId)).toHaveLength(heard.length);
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  logs.forgetSoon(runId);
+  vi.runAllTimers();
+  vi.useRealTimers();
+  expect(await logs.read(runId)).toBeUndefined();
 });

@@ -1,26 +1,28 @@
 /**
- * The logs of open runs, as this worker hears them being written: where it heard all of one, nobody has to replay the
- * run to copy it.
+ * The logs of runs, as this worker hears them being written: where it heard all of one, nobody has to ask for it. The
+ * archive copies them, and a thread takes what its turn left.
  *
  * H1  What was heard is only given out where the history says that this worker completed every task that wrote a part of
  *     it: a task that was lost, or done again elsewhere, may have said something else.
  * H2  So much is kept and no more; the runs that were silent longest are forgotten first, and are read by replay.
+ * H3  What has ended is kept for a moment, for whoever was about to read it.
  */
 import type { Client } from '@temporalio/client';
-import { createKept } from '../../client/kept.js';
-import type { Execution } from '../../client/execution.js';
-import { completedTasks } from '../../live/history.js';
-import type { Appended } from '../tail.js';
+import { createKept } from '../client/kept.js';
+import { completedTasks } from '../live/history.js';
+import type { Appended } from './tail.js';
 
 export interface HeardLogs {
   appended(runId: string, event: Appended): void;
   /** Undefined where it was not heard whole, or is not sure. */
-  read(execution: Execution): Promise<string[] | undefined>;
-  forget(runId: string): void;
+  read(runId: string): Promise<string[] | undefined>;
+  forgetSoon(runId: string): void;
 }
 
 /** In characters of the events. */
 const KEPT_CHARS = 64 * 1024 * 1024;
+/** A thread asks for its turn as soon as that has ended. */
+const MOMENT_MS = 10_000;
 
 interface Heard {
   events: Appended[];
@@ -41,7 +43,7 @@ export function createHeardLogs(client: Client, mostChars = KEPT_CHARS): HeardLo
       log.size += event.text.length;
       kept.measure(runId, log.size);
     },
-    async read({ workflowId }) {
+    async read(workflowId) {
       const events = [...(kept.get(workflowId)?.events ?? [])];
       if (events.at(-1) === undefined || !isEnd(events.at(-1)?.text ?? '')) return undefined;
       for (const runId of new Set(events.map(({ execution }) => execution))) {
@@ -51,7 +53,7 @@ export function createHeardLogs(client: Client, mostChars = KEPT_CHARS): HeardLo
       }
       return events.map(({ text }) => text);
     },
-    forget: (runId) => kept.drop(runId),
+    forgetSoon: (runId) => void setTimeout(() => kept.drop(runId), MOMENT_MS).unref(),
   };
 }
 

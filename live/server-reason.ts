@@ -17,6 +17,12 @@ export function serverReason(error: unknown): string | undefined {
   return undefined;
 }
 
+/** What the server itself answered, bare or as the cause of what the SDK throws. */
+export function grpcError(error: unknown): { code: number; details: string } | undefined {
+  const cause = isGrpcServiceError(error) ? error : (error as { cause?: unknown } | undefined)?.cause;
+  return isGrpcServiceError(cause) ? cause : undefined;
+}
+
 function reasonOf(code: number, details: string): string {
   switch (code) {
     case UNAVAILABLE:
