@@ -14,6 +14,7 @@ import type { AgentMessage } from './thread-records.js';
 import type { ThreadRequest } from './thread-request.js';
 import type { StateCells, StateChange } from './tool-state.js';
 import type { ToolFailure, ToolSpec } from './tools.js';
+import type { ConcludedGoal } from './turn-messages.js';
 
 export interface ResolveRunInput {
   run_id: string;
@@ -45,7 +46,7 @@ export interface CallModelInput {
   thread?: { thread_id: string; length: number; digest: string };
   /** The prefix begins with a summary of these. */
   compacted?: Compacted;
-  /** Of the pinned spec, which the worker has or reads by query. */
+  /** Of the pinned spec, which the worker has or reads from the run's history. */
   spec_digest: string;
   /** Said to the model after the conversation, this once: why it must finish, or go on. */
   directive?: string;
@@ -124,6 +125,8 @@ export interface CallToolInput {
   tool_call_id: string;
   tool_id: string;
   arguments: string;
+  /** The arguments that a person has approved, as they were shown. */
+  approved?: string;
   signal_live: boolean;
   found?: FoundSpec;
   /** The cells that the tool reads. */
@@ -185,6 +188,8 @@ export interface Admission {
   /** What a rule threw, with the stack. */
   debug_message?: string;
   approval?: boolean;
+  /** As JSON, what the tool would be given: with defaults, without extra keys. Absent where the worker is of 0.7. */
+  arguments?: string;
   /** Of a child run. */
   prompt?: string;
   /** Calls with the same key do not overlap. */
@@ -220,7 +225,7 @@ export interface OpenThreadInput {
 
 export interface OpenedThread {
   request: ThreadRequest;
-  runtime: { continue_as_new_after_events?: number };
+  runtime: { continue_as_new_after_events?: number; max_bytes?: number; queued_messages?: number };
   search_attributes: SearchAttributeName[];
   /** A model of this profile gives the thread its title; absent: the title is the first message. */
   title_profile?: string;
@@ -248,7 +253,7 @@ export interface CollectTurnInput {
 /** What a turn leaves in its thread. */
 export interface CollectedTurn {
   messages: AgentMessage[];
-  goals: { goal_id: string; status: 'achieved' | 'failed'; at: string }[];
+  goals: ({ goal_id: string } & ConcludedGoal)[];
   /** The run's last summary: of so many messages of the conversation that it was given, and so many of its own above. */
   compacted?: { summary: string; thread_messages: number; turn_messages: number };
 }
@@ -262,8 +267,8 @@ export type RunActivities = {
   callTool(input: CallToolInput): Promise<CallToolResult>;
   admitCalls(input: AdmitInput): Promise<Admission[]>;
   finalizeChild(input: FinalizeInput): Promise<FinalizeResult>;
-  /** An answer of a person or of the caller that is too large for the log. */
-  keepOutput(input: { run: RunHandle; text: string }): Promise<FinalizeResult>;
+  /** An answer of a person or of the caller that may be too large for the log; `is_json` where it was no text. */
+  keepOutput(input: { run: RunHandle; text: string; is_json?: true }): Promise<FinalizeResult>;
   /** The same as callModel for agents with a planner of their own. */
   callPlanner(input: CallModelInput): Promise<CallModelResult>;
   /** Asks the server to cancel the run, so that it can end as Canceled there. */

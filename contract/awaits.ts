@@ -69,7 +69,7 @@ export interface ChildAwaitChange {
   await_id: string;
   kind: AwaitKind;
   state: 'open' | 'resolved';
-  /** Of the caller's tools, while they are open. */
+  /** Of the caller's tools, while they are open: those that are asked of it, or the one that waits for leave. */
   calls?: { tool_call_id: string; name: string }[];
   /** Below a thread, while it is open. */
   asks?: PauseAsks;

@@ -24,6 +24,11 @@ export function digestOf(text: string): string {
   return extendDigest(EMPTY_DIGEST, text);
 }
 
+/** Of a conversation, or of what comes after the part whose digest is given. */
+export function digestOfAll(messages: readonly object[], before = EMPTY_DIGEST): string {
+  return messages.reduce<string>((digest, message) => extendDigest(digest, JSON.stringify(message)), before);
+}
+
 function hex(lane: number): string {
   return (lane >>> 0).toString(16).padStart(8, '0');
 }

@@ -47,6 +47,11 @@ export const ERRORS = {
     http_status: 409,
     advice: 'Wait until the turn is over, or send it with on_busy "enqueue" or "interrupt".',
   },
+  thread_full: {
+    retry: false,
+    http_status: 409,
+    advice: 'Start another thread, or fork this one at an earlier message.',
+  },
   thread_read_only: {
     retry: false,
     http_status: 403,
@@ -262,8 +267,14 @@ export function isPerdureError(error: unknown): error is PerdureError {
   return error instanceof Error && error.name === 'PerdureError' && isErrorCode((error as { code?: unknown }).code);
 }
 
+/** One that was told as data: of a code that is not known here, `internal`. */
+export function errorOf({ code, message }: { code: string; message: string }): PerdureError {
+  return new PerdureError(isErrorCode(code) ? code : 'internal', message);
+}
+
 /** What a user may read of a failure: never a vendor's text, a path or a secret. */
 export const SAFE_MESSAGES: Partial<Record<ErrorCode, string>> = {
+  thread_full: 'This conversation has become too long to go on with. Please begin another one.',
   toolset_unavailable: 'A service that this agent needs could not be reached. Please try again.',
   model_rate_limited: 'The model is receiving too many requests. Please try again in a moment.',
   model_overloaded: 'The model is overloaded. Please try again in a moment.',

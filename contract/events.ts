@@ -221,11 +221,14 @@ export const AwaitExternalTools = event('await_external_tools', 'The run waits f
   calls: z.array(z.object({ tool_call_id: z.string(), name: z.string(), arguments: z.string() })),
   ...expires,
 });
-export const AwaitApproval = event('await_approval', 'The run waits for leave to make a call.', {
+export const AwaitApproval = event('await_approval', 'The run waits for a person to approve a call.', {
   await_id: z.string(),
   name: z.string(),
+  /** What the tool would be given. */
   arguments: z.string(),
   digest: z.string(),
+  /** The call as it is to be shown, the tool's name last; absent where that is its arguments and its name. */
+  rendering: z.string().optional(),
   ...expires,
 });
 export const AwaitResolved = event('await_resolved', 'A wait is over.', {

@@ -7,15 +7,20 @@
  */
 
 export const AGENT_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
-export const TOOL_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
+/** Callers' tools have names of their own languages, with capitals. */
+export const TOOL_ID_PATTERN =
+  /^(?:[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*|client\.declared\.client_[a-zA-Z0-9_]+)$/;
 /** What the ids of a toolset's tools begin with. */
 export const TOOLSET_ID_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 export const STATE_CELL_PATTERN = /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/;
 /** Of every tool that a client declares and runs itself. */
 export const CLIENT_TOOL_NAME_PREFIX = 'client_';
-export const CLIENT_TOOL_PATTERN = /^client_[a-z][a-z0-9_]*$/;
+export const CLIENT_TOOL_PATTERN = /^client_[a-zA-Z0-9_]+$/;
 /** A run id that a caller chooses: no `/`, which separates a child from its parent. */
 export const CALLER_RUN_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
+
+/** What a caller may call the conversation that a run is part of, where that is no thread of ours. */
+export const THREAD_NAME_PATTERN = /^[\p{L}\p{N}][\p{L}\p{N}._:@|+/=-]*$/u;
 
 export function streamKey(runId: string): string {
   return `perdure.run.${runId}`;

@@ -14,6 +14,10 @@ export const SUBMIT_TOOL_RESULTS = 'submit_tool_results';
 export const DECIDE_APPROVAL = 'decide_approval';
 /** From a child to its parent: it pauses for someone, or goes on. */
 export const CHILD_AWAIT = 'child_await';
+/** A signal to a run or a thread: one of its commands, where the server takes no more updates (`command-signal.ts`). */
+export const COMMAND = 'command';
+/** What became of a command that came as a signal. */
+export const READ_OUTCOME = 'read_outcome';
 /** The `temporal` live channel: a batch of live events, as a signal. */
 export const LIVE_SIGNAL = 'live';
 
@@ -76,6 +80,11 @@ export const ASK_CLARIFICATION_TOOL = 'runtime.user.ask_clarification';
 
 /** The tools by which a turn's goals are reached: this, the goal's type, and a number where there are several. */
 export const ACHIEVE_TOOL_PREFIX = 'runtime.goals.achieve_';
+
+/** Of the nth goal of its type in a turn, from 1. */
+export function achieveToolId(goalType: string, n: number): string {
+  return `${ACHIEVE_TOOL_PREFIX}${goalType}${n === 1 ? '' : `_${n}`}`;
+}
 
 /** A reference to the artefact store in the place of a media part's data. */
 export const ARTEFACT_URL_PREFIX = 'artefact:';

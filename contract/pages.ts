@@ -3,7 +3,7 @@
  * of its text, so no read ever exceeds the page, and the bytes that a reader sees are the ones that the workflow
  * wrote. No zod here: workflows make pages, readers join them.
  */
-import { PAGE_CHARS } from './sizes.js';
+import { LARGE_PAGE_BYTES, PAGE_CHARS } from './sizes.js';
 
 /** `from` may be negative (counted from the end); `offset` is where in the text of item `from` to begin. */
 export interface PageRequest {
@@ -11,6 +11,8 @@ export interface PageRequest {
   offset?: number;
   /** All there is in one page: only of a workflow that has ended, where each page would cost a replay. */
   whole?: boolean;
+  /** As much in one page as does not leave history: of such a workflow, for a reader without external storage. */
+  large?: boolean;
 }
 
 interface Slice {
@@ -33,14 +35,17 @@ export function makePage(items: number, textOf: (index: number) => string, reque
   const { from, offset: begin } = checked(request);
   let index = from < 0 ? Math.max(0, items + from) : from;
   let offset = begin;
-  let room = request.whole === true ? Number.POSITIVE_INFINITY : PAGE_CHARS;
+  const measure = measureOf(request);
+  let { room } = measure;
   const slices: Slice[] = [];
   while (index < items && room > 0) {
     const whole = textOf(index);
-    const text = whole.slice(offset, offset + room);
-    if (slices.length > 0 && offset === 0 && text.length < whole.length) break;
+    const { length, cost } = measure.fit(whole, offset, room);
+    const text = whole.slice(offset, offset + length);
+    const isCut = offset === 0 && text.length < whole.length;
+    if (slices.length > 0 && (cost > room || (isCut && !measure.fills))) break;
     slices.push({ index, offset, text, total: whole.length });
-    room -= text.length;
+    room -= cost;
     offset += text.length;
     if (offset >= whole.length) {
       index += 1;
@@ -48,6 +53,47 @@ export function makePage(items: number, textOf: (index: number) => string, reque
     }
   }
   return index < items ? { slices, tail: items, next: { from: index, offset } } : { slices, tail: items };
+}
+
+interface Measure {
+  room: number;
+  /** Also with a part of an item that would fit into the next page. */
+  fills: boolean;
+  /** How much of the text from the offset on has room, and what it takes of it. */
+  fit(text: string, offset: number, room: number): { length: number; cost: number };
+}
+
+function measureOf({ whole, large }: PageRequest): Measure {
+  if (whole !== true && large === true) return { room: LARGE_PAGE_BYTES, fills: true, fit: fitEncoded };
+  return {
+    room: whole === true ? Number.POSITIVE_INFINITY : PAGE_CHARS,
+    fills: false,
+    fit(text, offset, room) {
+      const length = Math.max(0, Math.min(room, text.length - offset));
+      return { length, cost: length };
+    },
+  };
+}
+
+/** Of a slice beside its text, as JSON. */
+const SLICE_BYTES = 96;
+
+function fitEncoded(text: string, offset: number, room: number): { length: number; cost: number } {
+  let cost = SLICE_BYTES;
+  let end = offset;
+  for (; end < text.length; end++) {
+    const bytes = encodedBytes(text.charCodeAt(end));
+    if (cost + bytes > room && end > offset) break;
+    cost += bytes;
+  }
+  return { length: Math.max(0, end - offset), cost };
+}
+
+/** Of a UTF-16 code unit in a text in JSON, in UTF-8, at most: half of a pair may stand alone. */
+function encodedBytes(unit: number): number {
+  if (unit === 0x22 || unit === 0x5c) return 2;
+  if (unit < 0x20 || (unit >= 0xd800 && unit <= 0xdfff)) return 6;
+  return unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
 }
 
 /** Anyone can send a query: what is no number is the beginning. */

@@ -2,7 +2,8 @@
  * What a question or an approval says to whoever reads a thread, as one text. No zod here.
  *
  * T1  A call is shown as `render-call.ts` shows it: nothing that a model writes can look like something else.
- * T2  What travels from run to run is bounded, so that a notice of many pauses is never too large to be taken.
+ * T2  A call that is not shown whole cannot be decided by who sees only this: it comes without its digest.
+ * T3  What travels from run to run is bounded, so that a notice of many pauses is never too large to be taken.
  */
 import type { PauseAsks } from './awaits.js';
 import { renderCall } from './render-call.js';
@@ -30,17 +31,22 @@ interface Pausing {
   expires_at?: number;
 }
 
-/** For the thread above, however far up it is. */
-export function toldAsks({ kind, question = '', choices, calls, digest, expires_at }: Pausing): PauseAsks {
+/**
+ * For the thread above, however far up it is. With the digest goes the decision, so it goes only where all of the call
+ * is seen: in this text, or in the thread's own record of the run (`isOwn`).
+ */
+export function toldAsks(
+  { kind, question = '', choices, calls, digest, expires_at }: Pausing,
+  isOwn: boolean,
+): PauseAsks {
   const [call] = calls;
-  const text =
-    kind === 'clarification'
-      ? cutText(questionText(question, choices), TOLD_TEXT_BYTES)
-      : cutInside(approvalText(call?.name ?? '', call?.arguments ?? ''));
+  const whole =
+    kind === 'clarification' ? questionText(question, choices) : approvalText(call?.name ?? '', call?.arguments ?? '');
+  const text = kind === 'clarification' ? cutText(whole, TOLD_TEXT_BYTES) : cutInside(whole);
   return {
     text,
     ...(call === undefined ? {} : { tool_call_id: call.tool_call_id }),
-    ...(digest === undefined ? {} : { digest }),
+    ...(digest === undefined || !(isOwn || text === whole) ? {} : { digest }),
     ...(expires_at === undefined ? {} : { expires_at: new Date(expires_at).toISOString() }),
   };
 }
@@ -55,5 +61,5 @@ function cutInside(text: string): string {
   const head = text.slice(0, end);
   const cut = cutText(head, TOLD_TEXT_BYTES);
   if (cut === head) return text;
-  return `${cut}\n(cut here: the log of the run that asks has the whole call)${text.slice(end)}`;
+  return `${cut}\n(cut here: the log of the run that asks has the whole call, and that run takes the decision)${text.slice(end)}`;
 }

@@ -28,7 +28,7 @@ export interface PolicyDecision {
 }
 
 /** `web.pages.read_web_page`, `web.pages.*`, `web.*` or `*`. */
-export const TOOL_PATTERN = /^(\*|[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(\.\*)?)$/;
+export const TOOL_PATTERN = /^(\*|[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(\.\*)?|client\.declared\.client_[a-zA-Z0-9_]+)$/;
 
 export function matchesTool(pattern: string, toolId: string): boolean {
   if (pattern === '*') return true;
@@ -55,9 +55,27 @@ export function decide(policies: readonly Policy[], toolId: string): PolicyDecis
   return { decision: 'allow', reason: 'allowed' };
 }
 
+/**
+ * The rules by which a run takes answers: its own agent's, or what holds where that states none; and what its ancestors
+ * and its request state, which can only narrow it.
+ */
+export function answerRules(policies: readonly AnswerRule[], own: AnswerRule | undefined): AnswerRule[] {
+  const states = ({ answers, approvals }: AnswerRule) => answers !== undefined || approvals !== undefined;
+  const stated = policies.filter(states).map(({ answers, approvals }) => ({ answers, approvals }));
+  // Where nobody states anything, the default holds anyway.
+  if (own === undefined || stated.length === 0) return stated;
+  const missing = {
+    answers: own.answers === undefined ? BY_DEFAULT : undefined,
+    approvals: own.approvals === undefined ? BY_DEFAULT : undefined,
+  };
+  return states(missing) ? [...stated, missing] : stated;
+}
+
+type AnswerRule = Pick<Policy, 'answers' | 'approvals'>;
+
 /** Why somebody may not answer; undefined where they may. Every policy that has a rule must agree. */
 export function answerRefused(
-  policies: readonly Pick<Policy, 'answers' | 'approvals'>[],
+  policies: readonly AnswerRule[],
   kind: 'answers' | 'approvals',
   by: Principal,
   creator: Pick<Principal, 'org_id' | 'user_id'>,

@@ -11,24 +11,28 @@ import type { StreamProfile } from './profiles.js';
 import type { AgentContent, AgentMessage, AskedPause } from './thread-records.js';
 
 const PROBE = 'probe';
+const PROBE_RESULT = { content: PROBE, value: PROBE, failure: { message: PROBE } };
 
 type Block<T extends AgentContent['content_type']> = Extract<AgentContent, { content_type: T }>;
 
 export function profiledMessage(profile: StreamProfile, message: AgentMessage): AgentMessage {
-  if (message.asks !== undefined) return profiledAsking(profile, message, message.asks);
-  return { ...message, content: message.content.map((block) => profiledBlock(profile, block)) };
+  const { asks, ...rest } = message;
+  const content = message.content.map((block) => profiledBlock(profile, block, asks));
+  if (asks === undefined) return { ...rest, content };
+  return { ...rest, content, asks: profiledAsks(profile, asks) };
 }
 
 /** Whoever may answer must know what is asked: as in the event of the pause. */
-function profiledAsking(profile: StreamProfile, message: AgentMessage, asks: AskedPause): AgentMessage {
-  const { kind, digest: _digest, ...names } = asks;
-  const isShown =
-    kind === 'approval'
-      ? seen(profile, 'await_approval', { arguments: PROBE })?.arguments === PROBE
-      : seen(profile, 'await_clarification', { question: PROBE })?.question === PROBE;
-  if (isShown) return message;
-  const content = message.content.map((block) => (block.content_type === 'text' ? { ...block, text: '' } : block));
-  return { ...message, content, asks: { kind, ...names } };
+function isAskShown(profile: StreamProfile, { kind }: AskedPause): boolean {
+  return kind === 'approval'
+    ? seen(profile, 'await_approval', { arguments: PROBE })?.arguments === PROBE
+    : seen(profile, 'await_clarification', { question: PROBE })?.question === PROBE;
+}
+
+function profiledAsks(profile: StreamProfile, asks: AskedPause): AskedPause {
+  if (isAskShown(profile, asks)) return asks;
+  const { digest: _digest, ...names } = asks;
+  return names;
 }
 
 /** What is not in a log of its own, such as a title, is shown with the texts that it is made of. */
@@ -41,17 +45,40 @@ export function showsGoals(profile: StreamProfile): boolean {
   return seen(profile, 'goal_declared', {}) !== undefined;
 }
 
-function profiledBlock(profile: StreamProfile, block: AgentContent): AgentContent {
+/** `asked` is what the message asks: of one that was stored up to 0.7. */
+function profiledBlock(profile: StreamProfile, block: AgentContent, asked: AskedPause | undefined): AgentContent {
   switch (block.content_type) {
     case 'text':
-      return { ...block, text: seen(profile, 'text_end', { text: block.text })?.text ?? '' };
+      return profiledText(profile, block, asked);
     case 'tool_use':
       return profiledUse(profile, block);
     case 'tool_result':
-      return { ...block, raw_response: seenPart(profile, 'tool_result', block.raw_response) };
+      return profiledResult(profile, block);
     case 'error':
       return profiledError(profile, block);
   }
+}
+
+function profiledText(
+  profile: StreamProfile,
+  { asks, ...block }: Block<'text'>,
+  asked: AskedPause | undefined,
+): Block<'text'> {
+  const about = asks ?? asked;
+  if (about === undefined) return { ...block, text: seen(profile, 'text_end', { text: block.text })?.text ?? '' };
+  const text = isAskShown(profile, about) ? block.text : '';
+  return { ...block, text, ...(asks === undefined ? {} : { asks: profiledAsks(profile, asks) }) };
+}
+
+function profiledResult(profile: StreamProfile, { told, ...block }: Block<'tool_result'>): Block<'tool_result'> {
+  // Up to 0.7 it was made of the event's fields.
+  if (told === undefined) return { ...block, raw_response: seenPart(profile, 'tool_result', block.raw_response) };
+  const shown = seenPart(profile, 'tool_result', told) as typeof told | null;
+  const { content, value, failure } = (seenPart(profile, 'tool_result', PROBE_RESULT) ?? {}) as Partial<
+    typeof PROBE_RESULT
+  >;
+  const isShown = content === PROBE && (told.failure === undefined ? value === PROBE : failure?.message === PROBE);
+  return { ...block, raw_response: isShown ? block.raw_response : null, ...(shown === null ? {} : { told: shown }) };
 }
 
 function profiledUse(profile: StreamProfile, block: Block<'tool_use'>): Block<'tool_use'> {

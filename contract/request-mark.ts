@@ -6,6 +6,7 @@
  *     answered as the first time, and does nothing.
  * M2  From then on the same words are a new request.
  */
+import type { StreamEvent } from './live-events.js';
 import type { SendAnswer } from './thread-commands.js';
 
 export interface RequestMark {
@@ -25,12 +26,32 @@ export interface UnseenRequest extends RequestMark {
   counter?: number;
   /** Absent: it is the one that started the thread. */
   answer?: SendAnswer;
+  /** The turn that it began, or was said to; absent while it waits for its turn. Since 0.8. */
+  run_id?: string;
+  /** The pause that it answered: the run that asked, and its name for it. Since 0.8. */
+  pause?: string;
 }
 
 /** From a reader: it has seen everything up to this counter. */
 export interface Acknowledgement {
   by: string;
   counter: number;
+}
+
+/** A pause, in a word. */
+export function pauseKey({ run_id, await_id }: { run_id: string; await_id: string }): string {
+  return `${run_id} ${await_id}`;
+}
+
+/**
+ * Whether an event shows what became of a request: the end of the pause that it answered, or of the turn. Nothing less
+ * will do: an event that is told again, to a reader that comes back, must not pass for news of what was said since.
+ */
+export function isShownBy({ run_id, pause }: UnseenRequest, event: StreamEvent): boolean {
+  if (event.type === 'run_completed' || event.type === 'stream_ended') return run_id === event.run_id;
+  if (event.type === 'await_resolved') return pause === pauseKey(event);
+  if (event.type !== 'child_await_changed' || event.state !== 'resolved') return false;
+  return pause === pauseKey({ run_id: event.link.run_id, await_id: event.await_id });
 }
 
 /** Longer than any client goes on trying. */

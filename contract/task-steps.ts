@@ -1,22 +1,31 @@
 /** TaskStep, its parts, and the chunks of the step stream: `seeds/task-steps.md`. */
 import { z } from 'zod';
 
-const TaskToolCall = z.object({
+/** Its `ToolCall` and `ToolResult`, which are other ones than those of the transcript. */
+export const TaskToolCall = z.object({
   id: z.string(),
   tool_name: z.string(),
   args: z.record(z.string(), z.unknown()),
 });
+export type TaskToolCall = z.infer<typeof TaskToolCall>;
 
-const TaskToolResult = z.object({
+export const TaskToolResult = z.object({
   tool_call_id: z.string(),
   /** What the tool gave: a text, any other value, or the parts of a result that has images. */
   result: z.unknown(),
   is_error: z.boolean().optional(),
 });
+export type TaskToolResult = z.infer<typeof TaskToolResult>;
 
-const StepTextPart = z.object({ type: z.literal('text'), text: z.string() });
-const ToolCallPart = z.object({ type: z.literal('tool_call'), tool_call: TaskToolCall });
-const ToolResultPart = z.object({ type: z.literal('tool_result'), tool_result: TaskToolResult });
+/** Its `text` part: the `TextPart` of the transcript has the same fields. */
+export const StepTextPart = z.object({ type: z.literal('text'), text: z.string() });
+export type StepTextPart = z.infer<typeof StepTextPart>;
+
+export const ToolCallPart = z.object({ type: z.literal('tool_call'), tool_call: TaskToolCall });
+export type ToolCallPart = z.infer<typeof ToolCallPart>;
+
+export const ToolResultPart = z.object({ type: z.literal('tool_result'), tool_result: TaskToolResult });
+export type ToolResultPart = z.infer<typeof ToolResultPart>;
 
 export const StepPart = z.discriminatedUnion('type', [StepTextPart, ToolCallPart, ToolResultPart]);
 export type StepPart = z.infer<typeof StepPart>;

@@ -60,13 +60,16 @@ export interface SubmitCommand {
   tool_results: ToolUseResult[];
   /** For the turns to come. */
   client_tools?: ClientToolSpec[];
+  /** Who gives them, where that is known: not everybody may. */
+  by?: Principal;
+  answered_by?: string;
 }
 
 /** What somebody says to a call that waits for leave. */
 export interface DecideCommand {
   tool_use_id: string;
   decision: 'approve' | 'deny';
-  /** Of the message that asks: what is decided is this call with these arguments. */
+  /** Of the text that asks: what is decided is this call with these arguments. */
   digest: string;
   note?: string;
   by?: Principal;
@@ -91,6 +94,8 @@ export interface PendingToolUse {
   run_id: string;
   tool_call_id: string;
   await_id: string;
+  /** Who may give the result. Absent where its run states nothing, or is of an earlier release. */
+  rules?: AnswerRules;
 }
 
 /** A pause of the open turn that is not for client tools. */
@@ -101,6 +106,8 @@ export interface OpenPause {
   /** It is in the record, and the thread takes the answer. Absent where its run is of an earlier release. */
   asked?: { tool_use_id: string; digest?: string };
   rules?: AnswerRules;
+  /** It is not in the record before the client's tools have their results, and nobody can answer it here. */
+  held?: true;
 }
 
 /** All of a thread but its messages. */
@@ -117,6 +124,8 @@ export interface ThreadHeader extends ThreadFields {
   turn?: { run_id: string };
   queued: number;
   pending: PendingToolUse[];
+  /** Tool uses whose results were given, and that their run has not taken yet. Absent where the worker is of 0.7. */
+  given?: string[];
   pauses: OpenPause[];
   deleted: boolean;
   /** Of the request that started it. */
@@ -128,11 +137,19 @@ export interface ThreadHeader extends ThreadFields {
 }
 
 /** `read_settings`: what a fork takes along beside the messages. */
-export interface ThreadSettings {
+export interface ThreadSettings extends AsOf {
+  /** That was asked for; null: that of the agent. Absent where the worker is of 0.7. */
+  model_profile?: string | null;
   system_prompt?: string;
   analysis_scope?: Record<string, unknown>;
   compaction?: ThreadCompaction;
+  /** For a fork by whoever the thread works for. */
+  roles?: string[];
+  metadata?: Record<string, unknown>;
 }
+
+/** `read_queue`: pages of the messages that wait. */
+export interface QueuePage extends Page, AsOf {}
 
 /** `read_thread`: pages of messages, each with the header. */
 export interface ThreadPage extends Page, AsOf {
@@ -168,6 +185,8 @@ export function malformedSend(command: unknown): string | undefined {
 export function malformedResults(command: unknown): string | undefined {
   const results = objectOf(command)?.['tool_results'];
   if (!Array.isArray(results) || results.length === 0) return 'tool_results must be a list with at least one result';
+  const by = objectOf(command)?.['by'];
+  if (by !== undefined && !isPrincipal(by)) return 'by must be a principal';
   for (const [n, result] of (results as unknown[]).entries()) {
     const { tool_use_id, status, runtime_ms = 0 } = objectOf(result) ?? {};
     if (typeof tool_use_id !== 'string') return `tool_results[${n}].tool_use_id must be a text`;
@@ -183,7 +202,7 @@ export function malformedDecision(command: unknown): string | undefined {
   const { tool_use_id, decision, digest, note = '', by } = objectOf(command) ?? {};
   if (typeof tool_use_id !== 'string') return 'tool_use_id must be a text';
   if (decision !== 'approve' && decision !== 'deny') return 'decision must be "approve" or "deny"';
-  if (typeof digest !== 'string') return 'digest must be a text: that of the message that asks';
+  if (typeof digest !== 'string') return 'digest must be a text: that of the text that asks';
   if (typeof note !== 'string') return 'note must be a text';
   return by === undefined || isPrincipal(by) ? undefined : 'by must be a principal';
 }

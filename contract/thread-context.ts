@@ -7,13 +7,18 @@
  * X2  Every tool call has its result: vendors refuse a conversation with an open one. A call whose result never came
  *     (the run was killed, or the thread was forked there) is closed when somebody speaks next.
  */
+import type { CollectedTurn } from './activities.js';
 import { summaryMessage } from './compaction.js';
 import type { ThreadCompaction } from './compaction.js';
 import { EMPTY_DIGEST, extendDigest } from './digest.js';
-import type { BaseMessage, ToolCall, ToolContent, ToolOutputRef } from './messages.js';
-import type { AgentMessage, AgentToolResultContent, AgentToolUseContent } from './thread-records.js';
+import { CLIENT_TOOL_PATTERN, clientToolId } from './ids.js';
+import type { BaseMessage, ToolCall } from './messages.js';
+import type { AgentContent, AgentMessage, AgentToolResultContent, AgentToolUseContent } from './thread-records.js';
+import { toldOf } from './tool-blocks.js';
 
 export interface ThreadContext {
+  /** What stands between the texts of one message: see `BLANK_LINE`. */
+  readonly between: string;
   readonly messages: BaseMessage[];
   /** For each of them, the message of the record that it comes from. */
   readonly origins: number[];
@@ -28,12 +33,25 @@ export interface ThreadContext {
 
 const LOST = 'unavailable: The result of this call was lost; the call may or may not have taken effect.';
 
-export function emptyContext(): ThreadContext {
-  return { messages: [], origins: [], digest: EMPTY_DIGEST, characters: 0, open: new Map(), answered: new Map() };
+/** Between the texts of one message, whoever reads them as one. In threads of before revision 2 there was nothing. */
+export const BLANK_LINE = '\n\n';
+
+/** By the revision of the thread. */
+export function betweenTexts(revision: number | undefined): string {
+  return revision !== undefined && revision >= 2 ? BLANK_LINE : '';
 }
 
-export function contextOf(messages: readonly AgentMessage[], compaction?: ThreadCompaction): ThreadContext {
-  const context = emptyContext();
+export function emptyContext(between: string = BLANK_LINE): ThreadContext {
+  const nothing = { messages: [], origins: [], open: new Map(), answered: new Map() };
+  return { between, ...nothing, digest: EMPTY_DIGEST, characters: 0 };
+}
+
+export function contextOf(
+  messages: readonly AgentMessage[],
+  compaction?: ThreadCompaction,
+  between: string = BLANK_LINE,
+): ThreadContext {
+  const context = emptyContext(between);
   const { summary, from = 0, also } = compaction ?? {};
   if (summary !== undefined) add(context, summaryMessage(summary), -1);
   messages.forEach((message, index) => {
@@ -44,37 +62,62 @@ export function contextOf(messages: readonly AgentMessage[], compaction?: Thread
 
 export function foldContext(context: ThreadContext, message: AgentMessage, index: number): void {
   // What a call asks of people is in the call, and the answer in its result.
-  if (message.asks !== undefined) return;
-  if (message.answers !== undefined && context.open.has(message.answers)) {
-    context.answered.set(message.answers, textOf(message));
+  const content = message.asks === undefined ? message.content.filter((block) => !isAsking(block)) : [];
+  if (content.length === 0) return;
+  if (message.answers !== undefined) {
+    if (context.open.has(message.answers)) context.answered.set(message.answers, textOf(content, context));
     return;
   }
-  if (message.answers !== undefined) return;
-  if (message.role !== 'roboto') closeOpenCalls(context, index);
-  const text = textOf(message);
+  if (message.role === 'roboto') {
+    for (const block of content) if (block.content_type === 'tool_result') close(context, block, index);
+    return;
+  }
+  foldResults(context, content, index);
+  closeOpenCalls(context, index);
+  const text = textOf(content, context);
   if (message.role === 'user') {
-    add(context, { role: 'user', content: text }, index);
+    if (text !== '') add(context, { role: 'user', content: text }, index);
     return;
   }
-  if (message.role === 'assistant') {
-    const calls = message.content.flatMap((block) => (block.content_type === 'tool_use' ? [toCall(block)] : []));
-    for (const call of calls) context.open.set(call.id, call.function.name);
-    // A turn that failed before the first word said nothing.
-    if (text === '' && calls.length === 0) return;
-    const said = { content: text === '' ? null : text, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
-    add(context, { role: 'assistant', ...said, meta: { step_id: `message_${index}` } }, index);
-    return;
-  }
-  for (const block of message.content) {
-    if (block.content_type !== 'tool_result') continue;
-    context.open.delete(block.tool_use_id);
-    context.answered.delete(block.tool_use_id);
-    add(context, toResult(block), index);
-  }
+  const calls = content.flatMap((block) => (block.content_type === 'tool_use' ? [toCall(block)] : []));
+  for (const call of calls) context.open.set(call.id, call.function.name);
+  // A turn that failed before the first word said nothing.
+  if (text === '' && calls.length === 0) return;
+  const said = { content: text === '' ? null : text, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
+  add(context, { role: 'assistant', ...said, meta: { step_id: `message_${index}` } }, index);
+  foldResults(context, content, index);
 }
 
-function textOf({ content }: AgentMessage): string {
-  return content.flatMap((block) => (block.content_type === 'text' ? [block.text] : [])).join('');
+/** Results in a message of the user or the assistant, as a caller may bring them along: those of calls that wait for one. */
+export function foldResults(context: ThreadContext, content: readonly AgentContent[], index: number): void {
+  for (const block of content)
+    if (block.content_type === 'tool_result' && context.open.has(block.tool_use_id)) close(context, block, index);
+}
+
+function close(context: ThreadContext, block: AgentToolResultContent, index: number): void {
+  context.open.delete(block.tool_use_id);
+  context.answered.delete(block.tool_use_id);
+  add(context, toResult(block), index);
+}
+
+function isAsking(block: AgentContent): boolean {
+  return block.content_type === 'text' && block.asks !== undefined;
+}
+
+/** What the run of a turn has put behind a summary, in terms of the record. `asked` is the index of the user's message. */
+export function compactionOf(
+  { origins }: ThreadContext,
+  { length, asked }: { length: number; asked: number },
+  { summary, thread_messages, turn_messages }: NonNullable<CollectedTurn['compacted']>,
+): ThreadCompaction {
+  if (turn_messages > 0) return { summary, from: asked + 1 + turn_messages, also: asked };
+  const isAll = thread_messages >= length;
+  return { summary, from: isAll ? asked : (origins[thread_messages] ?? asked) };
+}
+
+/** The texts of a message, read as one. */
+export function textOf(content: readonly AgentContent[], { between }: { between: string } = { between: BLANK_LINE }) {
+  return content.flatMap((block) => (block.content_type === 'text' ? [block.text] : [])).join(between);
 }
 
 /** Before somebody speaks, in the message of that index. */
@@ -102,26 +145,26 @@ function toCall({ tool_use_id, tool_name, input, raw_request }: AgentToolUseCont
     id: tool_use_id,
     type: 'function',
     function: {
-      name: typeof name === 'string' ? name : tool_name,
+      name: typeof name === 'string' ? name : canonicalName(tool_name),
       arguments: typeof args === 'string' ? args : JSON.stringify(input ?? {}),
     },
     ...(provider_meta === undefined ? {} : { provider_meta }),
   };
 }
 
-function toResult({ tool_use_id, tool_name, status, raw_response }: AgentToolResultContent): BaseMessage {
-  const { name, content, output_ref, trimmed } = (raw_response ?? {}) as {
-    name?: string;
-    content?: ToolContent;
-    output_ref?: ToolOutputRef;
-    trimmed?: boolean;
-  };
+/** Of a call that a caller brought along: which server tool its name means is not known. */
+export function canonicalName(name: string): string {
+  return CLIENT_TOOL_PATTERN.test(name) ? clientToolId(name) : name;
+}
+
+function toResult(block: AgentToolResultContent): BaseMessage {
+  const { name, content, output_ref, trimmed } = toldOf(block);
   return {
     role: 'tool',
-    tool_call_id: tool_use_id,
-    tool_name: name ?? tool_name,
-    content: content ?? '',
-    ...(status === 'success' ? {} : { is_error: true }),
+    tool_call_id: block.tool_use_id,
+    tool_name: name,
+    content,
+    ...(block.status === 'success' ? {} : { is_error: true }),
     ...(output_ref === undefined ? {} : { output_ref }),
     ...(trimmed === undefined ? {} : { trimmed }),
   };

@@ -10,8 +10,8 @@
  *     until it has caught up. Text that turns out to differ from what was sent is replaced, with a mark.
  */
 import { digestOf } from './digest.js';
-import { append } from './thread-projection.js';
 import type { AgentMessage, AgentThreadDelta, AgentThreadGoalRecord, AgentThreadStatus } from './thread-records.js';
+import { append } from './turn-messages.js';
 
 /** How much of the messages somebody has: all before `index`, and of that one `blocks` blocks, `chars` of the last text. */
 export interface SentMessages {

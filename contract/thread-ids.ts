@@ -6,6 +6,14 @@
  * `turn_2_call_1_1_call_3_1` for a call of an agent that was itself used as a tool.
  */
 
+/** Of the agent's id: that of a thread has 200 characters at most. */
+const AGENT_CHARS = 120;
+
+/** Lists of workflows show the id first, so it says whose thread it is. Nobody reads it back. */
+export function threadIdFor(agentId: string, unique: string): string {
+  return `thr_${agentId.slice(0, AGENT_CHARS)}-${unique}`;
+}
+
 export function turnRunId(threadId: string, turn: number): string {
   return `${threadId}/turn_${turn}`;
 }

@@ -1,6 +1,6 @@
 /** What a reader asks of messages and goals, as the published client of threads asks it. */
 import { z } from 'zod';
-import type { AgentMessage, AgentMessageStatus, AgentThreadGoalRecord } from './thread-records.js';
+import type { AgentMessage, AgentMessageStatus, AgentThreadGoalRecord, AskedPause } from './thread-records.js';
 
 const TERMINAL: readonly AgentMessageStatus[] = ['completed', 'failed', 'cancelled'];
 
@@ -15,6 +15,12 @@ export function isComplete({ status }: Pick<AgentMessage, 'status'>): boolean {
 
 export function isUnsuccessful({ status }: Pick<AgentMessage, 'status'>): boolean {
   return status === 'failed' || status === 'cancelled';
+}
+
+/** What a message asks of people: whichever release has stored it. */
+export function asksOf({ content, asks }: Pick<AgentMessage, 'content' | 'asks'>): AskedPause[] {
+  const inBlocks = content.flatMap((block) => (block.content_type === 'text' ? (block.asks ?? []) : []));
+  return asks === undefined ? inBlocks : [asks, ...inBlocks];
 }
 
 type DeclaredGoal = { goal_type: string } & Record<string, unknown>;

@@ -3,6 +3,8 @@
  * out (`null`, not left away), so that a reader needs to know only one form.
  */
 import { z } from 'zod';
+import { ToolContent, ToolOutputRef } from './messages.js';
+import { ToolFailure } from './tools.js';
 
 export const AgentRole = z.enum(['user', 'assistant', 'roboto']);
 export type AgentRole = z.infer<typeof AgentRole>;
@@ -22,13 +24,35 @@ export type AgentThreadStatus = z.infer<typeof AgentThreadStatus>;
 export const AgentGoalStatus = z.enum(['pending', 'achieved', 'failed']);
 export type AgentGoalStatus = z.infer<typeof AgentGoalStatus>;
 
+export const AgentContentType = z.enum(['text', 'tool_use', 'tool_result', 'error']);
+export type AgentContentType = z.infer<typeof AgentContentType>;
+
 /** Set when the thread is made, for its whole life. */
 export const ThreadVisibility = z.enum(['private', 'org']);
 export type ThreadVisibility = z.infer<typeof ThreadVisibility>;
 
 const payload = z.record(z.string(), z.unknown()).nullable().default(null);
 
-export const AgentTextContent = z.object({ content_type: z.literal('text'), text: z.string() });
+/** A question is answered by the next message; an approval by whoever may, with the digest of what was read. */
+export const AskedPause = z.object({
+  kind: z.enum(['clarification', 'approval']),
+  /** The call that asks, or that wants to be made: unique in the thread. */
+  tool_use_id: z.string(),
+  /** The run that waits, and its name for the pause. */
+  run_id: z.string(),
+  await_id: z.string(),
+  /** Of an approval. */
+  digest: z.string().optional(),
+  expires_at: z.string().optional(),
+});
+export type AskedPause = z.infer<typeof AskedPause>;
+
+export const AgentTextContent = z.object({
+  content_type: z.literal('text'),
+  text: z.string(),
+  /** Ours, of a text in which the turn asks something of people. */
+  asks: AskedPause.optional(),
+});
 export type AgentTextContent = z.infer<typeof AgentTextContent>;
 
 export const AgentToolUseContent = z.object({
@@ -49,7 +73,19 @@ export const AgentToolResultContent = z.object({
   runtime_ms: z.number().int().nonnegative(),
   /** `success`, `error`, or `declined` by whoever runs a client tool. */
   status: z.string(),
+  /** What the tool gave, where that is an object; else it is `result` of one. Of a call that failed, why: `error`. */
   raw_response: payload,
+  /** Ours: what models are told of it. Up to 0.7 these fields were the `raw_response`. */
+  told: z
+    .object({
+      name: z.string(),
+      /** Absent where it follows from the rest: see `tool-blocks.ts`. */
+      content: ToolContent.optional(),
+      output_ref: ToolOutputRef.optional(),
+      trimmed: z.boolean().optional(),
+      failure: ToolFailure.optional(),
+    })
+    .optional(),
 });
 export type AgentToolResultContent = z.infer<typeof AgentToolResultContent>;
 
@@ -68,26 +104,12 @@ export const AgentContent = z.discriminatedUnion('content_type', [
 ]);
 export type AgentContent = z.infer<typeof AgentContent>;
 
-/** A question is answered by the next message; an approval by whoever may, with the digest of what was read. */
-export const AskedPause = z.object({
-  kind: z.enum(['clarification', 'approval']),
-  /** The call that asks, or that wants to be made: unique in the thread. */
-  tool_use_id: z.string(),
-  /** The run that waits, and its name for the pause. */
-  run_id: z.string(),
-  await_id: z.string(),
-  /** Of an approval. */
-  digest: z.string().optional(),
-  expires_at: z.string().optional(),
-});
-export type AskedPause = z.infer<typeof AskedPause>;
-
 export const AgentMessage = z.object({
   role: AgentRole,
   content: z.array(AgentContent),
   status: AgentMessageStatus,
   created: z.iso.datetime(),
-  /** Ours, of a message in which the turn asks something of people. */
+  /** Ours, of a message that was stored up to 0.7: what its text asks, which is since then in the block itself. */
   asks: AskedPause.optional(),
   /** Ours, of a message that answers such a question: the tool use that asks it. */
   answers: z.string().optional(),
@@ -102,6 +124,8 @@ export const AgentThreadGoalRecord = z.object({
   message_sequence_num: z.number().int().nonnegative(),
   created: z.iso.datetime(),
   concluded_at: z.iso.datetime().nullable().default(null),
+  /** The call that achieved it; of one that failed, the last try. As newer releases of the published client read it. */
+  achieve_tool_use_id: z.string().nullable().optional(),
 });
 export type AgentThreadGoalRecord = z.infer<typeof AgentThreadGoalRecord>;
 

@@ -4,24 +4,14 @@ import { AgentId } from './agent-spec.js';
 import { checkSizes } from './check-sizes.js';
 import { PerdureError } from './errors.js';
 import { CALLER_RUN_ID_PATTERN } from './ids.js';
+import { OneText, SeedMessage, SpokenRole, TextBlock } from './seed-messages.js';
 import { CHARACTER_LIMITS } from './sizes.js';
 import { MAX_GOALS_PER_TURN } from './thread-commands.js';
-import { AgentContent, AgentMessage, AgentRole, ThreadVisibility } from './thread-records.js';
+import { AgentContent, AgentMessage, ThreadVisibility } from './thread-records.js';
 import { ClientTools } from './tools.js';
 
-/** Blocks may come without their `content_type`. */
-const TextBlock = z
-  .strictObject({ content_type: z.literal('text').optional(), text: z.string().min(1, 'must not be empty') })
-  .transform(({ text }) => ({ content_type: 'text' as const, text }));
-
 /** A message as it is sent: texts only, in a list or as one text. */
-export const MessageInput = z.union([
-  z
-    .string()
-    .min(1, 'must not be empty')
-    .transform((text) => ({ role: 'user' as const, content: [{ content_type: 'text' as const, text }] })),
-  z.object({ role: AgentRole.exclude(['roboto']).default('user'), content: z.array(TextBlock).min(1) }),
-]);
+export const MessageInput = z.union([OneText, z.object({ role: SpokenRole, content: z.array(TextBlock).min(1) })]);
 export type MessageInput = z.infer<typeof MessageInput>;
 
 export const GoalInput = z.object({
@@ -42,7 +32,7 @@ const said = {
 /** `{"agent_id":"demo.assistant","messages":["hello"]}` is enough; without messages the thread waits for its first one. */
 export const ThreadRequest = z.strictObject({
   agent_id: AgentId,
-  messages: z.array(MessageInput).default([]),
+  messages: z.array(SeedMessage).default([]),
   ...said,
   /** What the caller asks of the agent for the whole thread, on top of the agent's own instructions. */
   system_prompt: z.string().min(1, 'must not be empty').nullish(),
@@ -95,6 +85,8 @@ export function checkThreadRequest(value: unknown): ThreadRequest {
   const last = request.messages.at(-1);
   if (last !== undefined && last.role !== 'user')
     throw new PerdureError('invalid_request', 'messages: the last one must be the user’s, for the agent to answer');
+  if (last?.content.every((block) => block.content_type !== 'text') === true)
+    throw new PerdureError('invalid_request', 'messages: the last one must hold a text, for the agent to answer');
   if (request.messages.length === 0 && (request.goals?.length ?? 0) > 0)
     throw new PerdureError('invalid_request', 'goals: they belong to a message; send one with them');
   if (request.messages.length === 0 && request.client_context != null)

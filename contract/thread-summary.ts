@@ -1,35 +1,10 @@
 /** A thread in a list, for people and for programs of ours: in words that belong to no wire format. */
 import { z } from 'zod';
 import type { ThreadHeader } from './thread-commands.js';
+import { THREAD_STATUSES, threadStatus } from './thread-status.js';
 
-/** Whose turn it is. With spaces for the underscores it reads as a sentence about the thread. */
-export const ThreadStatus = z.enum([
-  'not_started',
-  'working',
-  'waiting_for_answer',
-  'waiting_for_tools',
-  'waiting_for_you',
-  'goals_failed',
-]);
+export const ThreadStatus = z.enum(THREAD_STATUSES);
 export type ThreadStatus = z.infer<typeof ThreadStatus>;
-
-const STATUS = {
-  not_started: 'not_started',
-  roboto_turn: 'working',
-  client_tool_turn: 'waiting_for_tools',
-  user_turn: 'waiting_for_you',
-  goals_failed: 'goals_failed',
-} as const satisfies Record<ThreadHeader['status'], ThreadStatus>;
-
-/** `pauses` are the questions and approvals that are open, where they are known. */
-export function threadStatus({
-  status,
-  pauses = [],
-}: Pick<ThreadHeader, 'status'> & Partial<Pick<ThreadHeader, 'pauses'>>): ThreadStatus {
-  const word = STATUS[status];
-  const isAsking = pauses.length > 0 && (word === 'working' || word === 'waiting_for_you');
-  return isAsking ? 'waiting_for_answer' : word;
-}
 
 export const ThreadSummary = z.strictObject({
   thread_id: z.string(),

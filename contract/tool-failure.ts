@@ -1,4 +1,6 @@
 /** Making a tool's failure, and what the model reads of it. No zod here. */
+import type { EventOf } from './events.js';
+import type { ToolContent } from './messages.js';
 import type { ToolFailure, ToolFailureKind } from './tools.js';
 
 const RECOVERY: Record<ToolFailureKind, ToolFailure['recovery']> = {
@@ -28,4 +30,10 @@ export function toolFailure(kind: ToolFailureKind, message: string, issues: Tool
 export function failureText(failure: ToolFailure): string {
   const issues = failure.issues.map((issue) => `- ${issue.path || '(arguments)'}: ${issue.message}`);
   return [`${failure.kind}: ${failure.message}`, ...issues, ADVICE[failure.recovery]].join('\n');
+}
+
+/** What a result says: of one that failed without content, why. A failure without a message is one whose words are hidden. */
+export function resultContent(event: EventOf<'tool_result'>): ToolContent {
+  const isTold = event.status === 'error' && event.content === '' && event.failure.message !== '';
+  return isTold ? failureText(event.failure) : event.content;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { JSONSchema7 } from './completion.js';
 import { CLIENT_TOOL_PATTERN, STATE_CELL_PATTERN, TOOL_ID_PATTERN } from './ids.js';
 import { schemaProblem } from './schema-bounds.js';
-import { CHARACTER_LIMITS } from './sizes.js';
+import { CHARACTER_LIMITS, CLIENT_TOOLS } from './sizes.js';
 
 export const ToolId = z.string().regex(TOOL_ID_PATTERN, 'must be canonical: service.toolset.tool, in [a-z0-9_]');
 
@@ -65,11 +65,9 @@ export const ToolFailure = z.object({
 });
 export type ToolFailure = z.infer<typeof ToolFailure>;
 
-const MOST_CLIENT_TOOLS = 128;
-
 /** A tool on the caller's side: shown to the model, never run by a worker. `seeds/thread-records.md`. */
 export const ClientToolSpec = z.strictObject({
-  name: z.string().regex(CLIENT_TOOL_PATTERN, 'must begin with client_ and go on in [a-z0-9_]'),
+  name: z.string().regex(CLIENT_TOOL_PATTERN, 'must begin with client_ and go on in [a-zA-Z0-9_]'),
   description: z.string().min(1).max(CHARACTER_LIMITS.tool_description),
   input_schema: JSONSchema7.superRefine((schema, context) => {
     const problem = schemaProblem(schema);
@@ -79,4 +77,4 @@ export const ClientToolSpec = z.strictObject({
 export type ClientToolSpec = z.infer<typeof ClientToolSpec>;
 
 /** Those of one request. */
-export const ClientTools = z.array(ClientToolSpec).max(MOST_CLIENT_TOOLS);
+export const ClientTools = z.array(ClientToolSpec).max(CLIENT_TOOLS);

@@ -1,6 +1,6 @@
 /** The conversation as a projection of the log: each event adds its message, or extends the last one. No zod here. */
 import type { DurableEvent } from './events.js';
-import { failureText } from './tool-failure.js';
+import { resultContent } from './tool-failure.js';
 import type { AssistantMessage, BaseMessage, ToolCall } from './messages.js';
 
 /**
@@ -47,7 +47,7 @@ export function foldTranscript(messages: BaseMessage[], event: DurableEvent): vo
         role: 'tool',
         tool_call_id: event.tool_call_id ?? '',
         tool_name: event.name,
-        content: event.status === 'error' && event.content === '' ? failureText(event.failure) : event.content,
+        content: resultContent(event),
         ...(event.status === 'error' ? { is_error: true } : {}),
         ...(event.output_ref === undefined ? {} : { output_ref: event.output_ref }),
         ...(event.trimmed === undefined ? {} : { trimmed: event.trimmed }),

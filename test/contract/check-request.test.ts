@@ -100,6 +100,8 @@ describe('a request for a run', () => {
     ['client_tools', [1, 2, 3].map((n) => clientTool(`client_t${n}`, { description: 'x'.repeat(100_000) }))],
     ['goals', [{ goal_type: 'x', goal_data: { text: 'x'.repeat(70_000) } }]],
     ['created_by', 'x'.repeat(2_000)],
+    ['thread_id', 'x'.repeat(3_000)],
+    ['tool_state', { 'test.notes': [{ key: 'x', value: 'x'.repeat(INPUT_LIMIT_BYTES) }] }],
     ['roles', Array.from({ length: 3 }, () => 'x'.repeat(6_000))],
     ['policy', { deny: Array.from({ length: 5_000 }, () => 'test.tools.echo') }],
   ])('is refused where %s is too large, with its size and the limit', (field, value) => {

@@ -35,15 +35,20 @@ describe('ids', () => {
     expect(id).not.toMatch(ids.AGENT_ID_PATTERN);
   });
 
-  it.each(['web.pages.read_web_page', 'a.b.c', 'a1.b2.c3_'])('%j is a tool id', (id) => {
-    expect(id).toMatch(ids.TOOL_ID_PATTERN);
-  });
+  it.each(['web.pages.read_web_page', 'a.b.c', 'a1.b2.c3_', 'client.declared.client_lookUp2'])(
+    '%j is a tool id',
+    (id) => {
+      expect(id).toMatch(ids.TOOL_ID_PATTERN);
+    },
+  );
 
   it.each([
     'web.pages',
     'a.b.c.d',
     'web.pages.',
     'web.pages.Read',
+    'web.pages.client_Read',
+    'client.declared.lookUp',
     'web.pages.read-page',
     'a..c',
     'a.b.1',

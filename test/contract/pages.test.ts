@@ -9,6 +9,9 @@ vi.mock('../../contract/sizes.js', () => ({
   get PAGE_CHARS() {
     return size.page;
   },
+  get LARGE_PAGE_BYTES() {
+    return size.page;
+  },
 }));
 
 const items = fc.array(anyText, { maxLength: 20 });
@@ -60,6 +63,29 @@ describe('reading page by page', () => {
         }
       }),
     );
+  });
+
+  it('never reads more bytes than a large page may have, as it is encoded, and wastes little of it', async () => {
+    const hard = fc.array(
+      fc.oneof(anyText, fc.constantFrom('"\\\u0001\n', '😀'.repeat(40), '\ud83d', 'x'.repeat(300), '')),
+    );
+    await fc.assert(
+      fc.asyncProperty(hard, fc.integer({ min: 200, max: 600 }), async (texts, page) => {
+        const { read, pages } = reader(texts, page);
+        const all = await collect(readPages((request) => read({ ...request, large: true }), 0));
+        expect(all.map(({ text }) => text)).toEqual(texts);
+        for (const { slices } of pages) {
+          const encoded = slices.reduce((sum, slice) => sum + Buffer.byteLength(JSON.stringify(slice)), 0);
+          expect(encoded).toBeLessThanOrEqual(page);
+        }
+      }),
+    );
+    const { read, pages } = reader(
+      Array.from({ length: 10 }, () => 'x'.repeat(1_000)),
+      1_500,
+    );
+    await collect(readPages((request) => read({ ...request, large: true }), 0));
+    expect(pages).toHaveLength(8);
   });
 
   it('reads an item of many pages in slices, each where the last one ended', async () => {

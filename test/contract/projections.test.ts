@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DurableEvent, EventDraft } from '../../contract/events.js';
 import type { BaseMessage } from '../../contract/messages.js';
+import { applyProfile, PROFILES } from '../../contract/profiles.js';
 import { addUsage, NO_USAGE, projectSnapshot } from '../../contract/snapshot.js';
 import { toolFailure } from '../../contract/tool-failure.js';
 import { foldTranscript, projectTranscript } from '../../contract/transcript.js';
@@ -127,6 +128,12 @@ describe('the transcript', () => {
       { role: 'assistant', content: 'It is ', meta: { step_id: 'step_2' } },
       { role: 'assistant', content: '4,634 m.', meta: { step_id: 'step_2' } },
     ]);
+  });
+
+  it('says nothing of a failure whose words a profile has hidden', () => {
+    const shown = log.flatMap((event) => applyProfile(PROFILES.user_chat, event) ?? []);
+    const results = projectTranscript(shown).filter((message) => message.role === 'tool');
+    expect(results).toMatchObject([{ tool_call_id: 'call_1_2', content: '', is_error: true }, { content: '' }]);
   });
 
   it('gives calls of a step that said nothing a message without content', () => {

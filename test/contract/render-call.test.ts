@@ -12,6 +12,16 @@ describe('a call as a person reads it', () => {
     expect(renderCall('bank.money.pay', '')).toBe('{}\nbank.money.pay');
   });
 
+  it('has a number that is too large for any as what it is, and not as nothing', () => {
+    expect(renderArguments('{"sum":1e999,"least":-1e999}')).toBe('{"sum":"Infinity","least":"-Infinity"}');
+  });
+
+  it('has two lines also where the name of the tool would make more, or hide something', () => {
+    expect(renderCall('bank.money.pay\n\u202eweather.today.read', '{}')).toBe(
+      '{}\nbank.money.pay\\u000a\\u202eweather.today.read',
+    );
+  });
+
   it('has two lines, whatever the arguments hold, and no character that cannot be seen', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), anyText, (value, text) => {

@@ -1,7 +1,8 @@
 /** Threads in words that belong to no wire format. */
 import { expect, it } from 'vitest';
 import { AgentThreadStatus } from '../../contract/thread-records.js';
-import { summarizeThread, threadStatus, ThreadSummary } from '../../contract/thread-summary.js';
+import { threadStatus } from '../../contract/thread-status.js';
+import { summarizeThread, ThreadSummary } from '../../contract/thread-summary.js';
 import type { ThreadStatus } from '../../contract/thread-summary.js';
 import type { ThreadHeader } from '../../contract/thread-commands.js';
 

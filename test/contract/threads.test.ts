@@ -1,67 +1,12 @@
 /** Threads in the contract: older spellings, the projection of a log, and the conversation that models read. */
 import { describe, expect, it } from 'vitest';
-import type { DurableEvent, EventDraft } from '../../contract/events.js';
+import type { EventDraft } from '../../contract/events.js';
 import { contextOf } from '../../contract/thread-context.js';
-import { beginTurnMessages, foldTurn, projectTurn, withLiveText } from '../../contract/thread-projection.js';
+import { foldTurn, projectTurn, withLiveText } from '../../contract/thread-projection.js';
 import { AgentThreadRecord, readThreadRecord } from '../../contract/thread-records.js';
 import { checkSendMessage, checkThreadRequest } from '../../contract/thread-request.js';
-
-const at = '2026-03-01T10:00:00.000Z';
-const usage = { model_calls: 1, tool_calls: 0, input_tokens: 1, output_tokens: 1, total_tokens: 2 };
-const ending = { usage, tree_usage: usage, duration_ms: 5 };
-
-function logOf(...drafts: EventDraft[]): DurableEvent[] {
-  const handle = { run_id: 'thr_1/turn_3', agent_id: 'test.agent', root_run_id: 'thr_1/turn_3', thread_id: 'thr_1' };
-  return drafts.map(
-    (draft, seq) => ({ seq, event_id: `thr_1/turn_3:${seq}`, at, ...handle, ...draft }) as DurableEvent,
-  );
-}
-
-const step = (n: number): EventDraft => ({ type: 'step_started', step_id: `step_${n}`, step_number: n, title: '' });
-const said = (text: string, more: object = {}): EventDraft => ({
-  type: 'text_end',
-  step_id: 'step_1',
-  block_id: 'step_1.block_1',
-  attempt: 1,
-  text,
-  ...more,
-});
-const asked = (n: number, args = '{"a":1}'): EventDraft => ({
-  type: 'tool_requested',
-  step_id: 'step_1',
-  tool_call_id: `call_1_${n}`,
-  name: 'test.tools.echo',
-  arguments: args,
-});
-const result = (n: number): EventDraft => ({
-  type: 'tool_result',
-  step_id: 'step_1',
-  tool_call_id: `call_1_${n}`,
-  status: 'success',
-  name: 'test.tools.echo',
-  content: 'x',
-  duration_ms: 3,
-  attempts: 1,
-});
-const done = (status: 'completed' | 'error'): EventDraft => ({
-  type: 'step_completed',
-  step_id: 'step_1',
-  status,
-  duration_ms: 4,
-});
-const canceled: EventDraft = {
-  type: 'run_completed',
-  status: 'canceled',
-  phase: 'canceled',
-  cancellation: { reason: 'user_requested' },
-  ...ending,
-};
-const shapes = (events: DurableEvent[]) =>
-  projectTurn('thr_1', events).messages.map(({ role, status, content }) => [
-    role,
-    status,
-    ...content.map((block) => block.content_type),
-  ]);
+import { beginTurnMessages } from '../../contract/turn-messages.js';
+import { asked, at, canceled, done, logOf, result, said, shapes, step } from './turn-log.js';
 
 describe('a record', () => {
   const record = {
@@ -167,6 +112,17 @@ describe('the messages of a turn', () => {
       before = all;
     }
     expect(turn.messages.slice(0, -1).every((message) => message.status === 'completed')).toBe(true);
+  });
+
+  it('have no block for what was thought, and none for files', () => {
+    const thought = said('hm', { type: 'thinking_end', block_id: 'step_1.block_0' });
+    const file = { filename: 'a.csv', mime_type: 'text/csv', byte_size: 1, url: 'https://files.example.org/1' };
+    const made: EventDraft = { type: 'file_generated', step_id: 'step_1', file_id: 'file_1', ...file };
+    const log = logOf(step(1), thought, said('Well.'), asked(1), made, result(1), done('completed'));
+    expect(shapes(log)).toEqual([
+      ['assistant', 'completed', 'text', 'tool_use'],
+      ['roboto', 'completed', 'tool_result'],
+    ]);
   });
 
   it('of a cancel keep what was said, and say so', () => {
