@@ -16,6 +16,7 @@ import { leaseOut } from './budget.js';
 import { stopBeforeBatch, stopText } from './caps.js';
 import { foundSpec } from './found-spec.js';
 import type { RequestedCall, Step } from './model-step.js';
+import { isSince2 } from './patches.js';
 import { brokenCall } from './run-failure.js';
 import { setPhase } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
@@ -75,7 +76,7 @@ export async function admitBatch(
 /** Policy is fail-closed, and each decision is in the log: what a function has a say in, once it has said it. */
 function verdict(
   run: Run,
-  { spec, revision = 0 }: Pinned,
+  { spec, revision }: Pinned,
   step: Step,
   call: RequestedCall,
   catalogue: Map<string, ToolSpec>,
@@ -91,7 +92,7 @@ function verdict(
   const decision = byTool
     ? { decision: 'approve' as const, reason: 'the tool asks for approval of every call' }
     : asked;
-  const isUndecided = asked.decision === 'allow' && tool?.approval === 'by_arguments' && revision >= 2;
+  const isUndecided = asked.decision === 'allow' && tool?.approval === 'by_arguments' && isSince2(revision);
   if (isUndecided) undecided.set(call.tool_call_id, decision);
   else noteDecision(run, step, call, decision);
   if (decision.decision === 'deny' || tool === undefined) {
@@ -136,7 +137,7 @@ function needsFunctions(call: BatchCall, catalogue: Map<string, ToolSpec>): bool
 /** Functions cannot run in a workflow: an activity evaluates them, for calls that need it. */
 async function evaluate(
   run: Run,
-  { request }: Pinned,
+  { request, revision }: Pinned,
   asking: BatchCall[],
   catalogue: Map<string, ToolSpec>,
 ): Promise<void> {
@@ -168,6 +169,7 @@ async function evaluate(
     if (admission.failure !== undefined) call.failure = admission.failure;
     if (admission.debug_message !== undefined) call.debug_message = admission.debug_message;
     if (admission.approval === true) call.needs_approval = true;
+    if (admission.arguments !== undefined && isSince2(revision)) call.given_arguments = admission.arguments;
     if (admission.prompt !== undefined) call.prompt = admission.prompt;
     if (admission.concurrency_key !== undefined) call.concurrency_key = admission.concurrency_key;
   }
@@ -187,8 +189,10 @@ function pauseForPeople(
       call.failure = toolFailure('invalid_call', 'Give the question as {"question": "…", "choices"?: ["…"]}.');
     } else if (call.needs_approval === true) {
       call.approval = `approval_${call.tool_call_id}`;
-      const digest = digestOf(`${call.name}\n${call.arguments}`);
-      const about = { kind: 'approval' as const, calls: shown([call]), digest, ...expiry(pinned) };
+      const { tool_call_id, name, given_arguments: args = call.arguments } = call;
+      const digest = digestOf(`${name}\n${args}`);
+      const asked = [{ tool_call_id, name, arguments: args }];
+      const about = { kind: 'approval' as const, calls: asked, digest, ...expiry(pinned) };
       openAwait(run, { await_id: call.approval, ...about }, step.id, call.name);
     }
   }

@@ -7,6 +7,7 @@
  */
 import { CancellationScope, condition, sleep } from '@temporalio/workflow';
 import type {
+  AnswerRules,
   ApprovalAnswer,
   AwaitKind,
   ChildAwaitChange,
@@ -15,12 +16,14 @@ import type {
   ToolResultsAnswer,
 } from '../contract/awaits.js';
 import { malformedAnswer } from '../contract/awaits.js';
-import { answerRefused } from '../contract/policy.js';
+import { answerRefused, answerRules } from '../contract/policy.js';
 import { callerOf } from '../contract/principal.js';
 import type { EventOf } from '../contract/events.js';
-import { stepIdOfCall, streamKey } from '../contract/ids.js';
+import { isClientToolId, stepIdOfCall, streamKey } from '../contract/ids.js';
 import { toldAnswer, toldAsks } from '../contract/pause-text.js';
+import { renderCall } from '../contract/render-call.js';
 import { threadOfRun } from '../contract/thread-ids.js';
+import { isSince2 } from './patches.js';
 import type { Run } from './run-state.js';
 
 const LONG_PAUSE_MS = 600_000;
@@ -72,7 +75,18 @@ export function openAwait(run: Run, entry: Omit<Await, 'results'>, stepId: strin
     });
   } else if (entry.kind === 'approval') {
     const { name = '', arguments: args = '' } = first ?? {};
-    run.log.append({ type: 'await_approval', ...ids, name, arguments: args, digest: entry.digest ?? '', ...common });
+    const rendering = renderCall(name, args);
+    // Where it is not needed, the log is spared a second copy of the arguments.
+    const isPlain = !isSince2(run.pinned?.revision) || rendering === `${args}\n${name}`;
+    run.log.append({
+      type: 'await_approval',
+      ...ids,
+      name,
+      arguments: args,
+      digest: entry.digest ?? '',
+      ...(isPlain ? {} : { rendering }),
+      ...common,
+    });
   } else {
     run.log.append({ type: 'await_external_tools', ...ids, calls: entry.calls, ...common });
   }
@@ -90,15 +104,19 @@ function tell(run: Run, entry: Await, state: 'open' | 'resolved'): void {
     kind,
     state,
     // A thread shows the calls of its turn that wait for its client; a parent run has no use for them.
-    ...(run.turn === undefined || kind !== 'external_tools' || state !== 'open'
+    ...(run.turn === undefined || state !== 'open' || !isClients(entry)
       ? {}
-      : { calls: calls.map(({ tool_call_id, name }) => ({ tool_call_id, name })) }),
+      : { calls: calls.map(({ tool_call_id, name }) => ({ tool_call_id, name })), rules: rulesOf(run.pinned) }),
   });
+}
+
+function isClients({ kind, calls: [first] }: Await): boolean {
+  return kind === 'external_tools' || (kind === 'approval' && first !== undefined && isClientToolId(first.name));
 }
 
 /** What a thread shows of a question or an approval in its turn, and needs to take the answer. */
 function toldInThread(
-  { pinned }: Run,
+  { pinned, turn }: Run,
   kind: 'clarification' | 'approval',
   { resolution, answer, ...entry }: Await,
   state: 'open' | 'resolved',
@@ -109,10 +127,19 @@ function toldInThread(
       ...(kind === 'clarification' && answer !== undefined ? { answer: toldAnswer(answer) } : {}),
     };
   }
-  const rules = (pinned?.spec.policies ?? []).flatMap(({ answers, approvals }) =>
-    answers === undefined && approvals === undefined ? [] : [{ answers, approvals }],
-  );
-  return { asks: toldAsks({ ...entry, kind }), ...(rules.length === 0 ? {} : { rules }) };
+  return { asks: toldAsks({ ...entry, kind }, turn !== undefined), ...toldRules(pinned) };
+}
+
+function toldRules(pinned: Run['pinned']): Pick<ChildAwaitChange, 'rules'> {
+  const rules = rulesOf(pinned);
+  return rules.length === 0 ? {} : { rules };
+}
+
+/** Who may answer. A run that began before revision 2 lets its request or an ancestor replace what holds by default. */
+function rulesOf(pinned: Run['pinned']): AnswerRules {
+  const policies = pinned?.spec.policies ?? [];
+  const own = policies[pinned?.request.parent?.policies.length ?? 0];
+  return answerRules(policies, isSince2(pinned?.revision) ? own : undefined);
 }
 
 /** Waits for the answer, the end of its time, or an interrupt of the run. */
@@ -216,7 +243,7 @@ export function notTheirs({ pinned }: Run, kind: AwaitKind, answer: unknown): st
   const { by } = answer as Answer;
   if (by === undefined || pinned === undefined) return undefined;
   const what = kind === 'approval' ? 'approvals' : 'answers';
-  return answerRefused(pinned.spec.policies ?? [], what, by, callerOf(pinned.request).principal);
+  return answerRefused(rulesOf(pinned), what, by, callerOf(pinned.request).principal);
 }
 
 /** Takes an answer that was not refused. */

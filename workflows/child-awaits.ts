@@ -51,7 +51,7 @@ export function watchPauses(run: Run, clock: Clock, page: RunPage): () => void {
       clock.update();
       page.pauseChanged();
       const changes = run.outbox.splice(0);
-      if (news) tellParent(run, { via: run.handle.run_id, paused, changes: bounded(changes) });
+      if (news) tellParent(run, { via: run.handle.run_id, paused, changes: bounded(run, changes) });
     }
   })();
   return () => {
@@ -60,12 +60,16 @@ export function watchPauses(run: Run, clock: Clock, page: RunPage): () => void {
 }
 
 /** A notice that is too large is not taken at all, so what many pauses say is left to their runs. */
-function bounded(changes: ChildAwaitChange[]): ChildAwaitChange[] {
-  return changes.map(({ asks, answer, ...change }, n) => ({
-    ...change,
-    ...(asks === undefined ? {} : { asks: n < TOLD_AT_ONCE ? asks : { ...asks, text: '' } }),
-    ...(answer === undefined || n >= TOLD_AT_ONCE ? {} : { answer }),
-  }));
+function bounded(run: Run, changes: ChildAwaitChange[]): ChildAwaitChange[] {
+  return changes.map(({ asks, answer, ...change }, n) => {
+    if (n < TOLD_AT_ONCE)
+      return { ...change, ...(asks === undefined ? {} : { asks }), ...(answer === undefined ? {} : { answer }) };
+    if (asks === undefined) return change;
+    const { digest, ...about } = asks;
+    // A thread shows the calls of its turn's own run from the log of that.
+    const isShown = digest !== undefined && run.turn !== undefined && change.link.run_id === run.handle.run_id;
+    return { ...change, asks: { ...about, text: '', ...(isShown ? { digest } : {}) } };
+  });
 }
 
 /** A run that ends or continues as new takes signals with it that are not yet on their way. */

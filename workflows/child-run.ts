@@ -19,11 +19,12 @@ import { INLINE_LIMIT_BYTES } from '../contract/sizes.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
 import { takeNews } from '../contract/tool-state.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
+import { summaryLine } from '../contract/ui-markdown.js';
 import { settleLease } from './budget.js';
 import { closeChildAwaits } from './child-awaits.js';
 import type { Step } from './model-step.js';
 import { brokenCall, failureOf } from './run-failure.js';
-import { childAttributes, summary } from './run-page.js';
+import { childAttributes } from './run-page.js';
 import type { Pinned, Run } from './run-state.js';
 import { cancellationType, settle } from './settle.js';
 import { stoppedFailure } from './stopped-failure.js';
@@ -55,7 +56,7 @@ export async function runChild(
           cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
           parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
           workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
-          staticSummary: summary(`${agent_id}: ${call.prompt ?? ''}`),
+          staticSummary: summaryLine(`${agent_id}: ${call.prompt ?? ''}`),
           typedSearchAttributes: childAttributes(run, { run_id, agent_id }),
         });
       const child = await (isTold ? CancellationScope.nonCancellable(start) : start());
@@ -151,7 +152,7 @@ async function finalize(
     cancellationType: cancellationType(run),
     // It only aggregates, and returns its failures: another attempt is for a worker that was lost.
     retry: { maximumAttempts: 3 },
-    summary: summary(`finalize ${tool.tool_id}`),
+    summary: summaryLine(`finalize ${tool.tool_id}`),
   });
   const input = {
     run: run.handle,

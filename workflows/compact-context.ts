@@ -11,9 +11,9 @@ import type { Compacted } from '../contract/compaction.js';
 import type { EventOf } from '../contract/events.js';
 import { modelChain } from '../contract/model-chain.js';
 import { estimateTokens } from '../contract/reservation.js';
+import { summaryLine } from '../contract/ui-markdown.js';
 import { affordableCompactions, reservation, tokensOfCall } from './budget.js';
 import { chargeLost, fallbacksBefore, recordUsage, tellFallbacks } from './record-usage.js';
-import { summary } from './run-page.js';
 import type { Run } from './run-state.js';
 import { settle } from './settle.js';
 
@@ -44,7 +44,7 @@ export async function compactContext(
     heartbeatTimeout: runtime.heartbeat_timeout_ms,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { maximumAttempts: most, initialInterval: 500, maximumInterval: 30_000 },
-    summary: summary(`${model.provider} ${model.model}, ${step_id}, compact the conversation`),
+    summary: summaryLine(`${model.provider} ${model.model}, ${step_id}, compact the conversation`),
   });
   const { length } = run.log.transcript;
   const reserve = reservation(run);

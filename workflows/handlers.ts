@@ -1,14 +1,5 @@
-/** Signals, updates and queries of a run. Registered before anything else; handlers only note, the loop acts. */
-import {
-  ApplicationFailure,
-  currentUpdateInfo,
-  defineQuery,
-  defineSignal,
-  defineUpdate,
-  patched,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+/** Commands, signals and queries of a run. Registered before anything else; handlers only note, the loop acts. */
+import { ApplicationFailure, defineQuery, defineSignal, patched, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { AwaitKind, ChildAwaitNotice } from '../contract/awaits.js';
 import type { LiveEvent } from '../contract/live-events.js';
 import {
@@ -32,6 +23,8 @@ import { projectSnapshot } from '../contract/snapshot.js';
 import type { RunSnapshot } from '../contract/snapshot.js';
 import { accept, notTheirs, refusal } from './awaits.js';
 import { noteChildAwait } from './child-awaits.js';
+import { registerCommands } from './commands.js';
+import type { Command } from './commands.js';
 import { lastCompaction } from './compact-context.js';
 import { BOUNDED_TEXTS } from './patches.js';
 import type { Run } from './run-state.js';
@@ -55,18 +48,22 @@ export function registerHandlers(run: Run): void {
   const takeNotice = (notice: ChildAwaitNotice) => {
     if (bounded(notice).why === undefined) noteChildAwait(run, notice);
   };
-  for (const [name, { kind, description }] of Object.entries(ANSWERS)) registerAnswer(run, name, kind, description);
-  setHandler(defineSignal<[ChildAwaitNotice]>(CHILD_AWAIT), takeNotice, {
-    description: 'From a child run: it pauses for someone, or goes on',
+  const answers = Object.entries(ANSWERS).map(([name, { kind, description }]): [string, Command<unknown>] => {
+    setHandler(defineSignal<[answer: unknown]>(name), (sent) => takeAnswer(run, kind, sent), { description });
+    return [name, answerCommand(run, kind, description)];
   });
-  setHandler(
-    defineUpdate<{ run_id: string; already_requested: boolean }, [request?: CancelRequest]>(CANCEL),
-    (request?: CancelRequest) => ({
+  const cancel: Command<CancelRequest | undefined> = {
+    check: refuseCancel,
+    take: (request) => ({
       run_id: run.handle.run_id,
       already_requested: !requestCancel(run, toCancellation(request)),
     }),
-    { validator: refuseCancel, description: 'Stop the run: {"reason": "user_requested", "note": "…"}' },
-  );
+    description: 'Stop the run: {"reason": "user_requested", "note": "…"}',
+  };
+  registerCommands({ ...Object.fromEntries(answers), [CANCEL]: cancel }, run.outcomes);
+  setHandler(defineSignal<[ChildAwaitNotice]>(CHILD_AWAIT), takeNotice, {
+    description: 'From a child run: it pauses for someone, or goes on',
+  });
   setHandler(
     defineSignal<[request?: CancelRequest]>(CANCEL),
     (request) => void requestCancel(run, toCancellation(request)),
@@ -96,45 +93,39 @@ export function registerHandlers(run: Run): void {
   });
 }
 
-function registerAnswer(run: Run, name: string, kind: AwaitKind, description: string): void {
-  setHandler(
-    defineUpdate<{ run_id: string }, [answer: unknown]>(name),
-    (answer: unknown) => {
-      const id = currentUpdateInfo()?.id;
-      if (id === undefined || !run.taken.includes(id)) accept(run, kind, answer);
+function answerCommand(run: Run, kind: AwaitKind, description: string): Command<unknown> {
+  const isTaken = (id: string | undefined) => id !== undefined && run.taken.includes(id);
+  return {
+    check(answer, id) {
+      if (isTaken(id)) return;
+      refuseOversized(answer);
+      const why = refusal(run, kind, answer);
+      if (why !== undefined) throw ApplicationFailure.nonRetryable(`Answer refused: ${why}`, 'invalid_request');
+      const whose = notTheirs(run, kind, answer);
+      if (whose !== undefined) throw ApplicationFailure.nonRetryable(`Answer refused: ${whose}.`, 'forbidden');
+    },
+    take(answer, id) {
+      if (!isTaken(id)) accept(run, kind, answer);
       if (id !== undefined) run.taken.push(id);
       return { run_id: run.handle.run_id };
     },
-    {
-      validator(answer: unknown) {
-        const id = currentUpdateInfo()?.id;
-        if (id !== undefined && run.taken.includes(id)) return;
-        refuseOversized(answer);
-        const why = refusal(run, kind, answer);
-        if (why !== undefined) throw ApplicationFailure.nonRetryable(`Answer refused: ${why}`, 'invalid_request');
-        const whose = notTheirs(run, kind, answer);
-        if (whose !== undefined) throw ApplicationFailure.nonRetryable(`Answer refused: ${whose}.`, 'forbidden');
-      },
-      description,
-    },
-  );
-  setHandler(
-    defineSignal<[answer: unknown]>(name),
-    (sent: unknown) => {
-      // The log of a run that has ended is closed.
-      if (run.log.ended()) return;
-      const { answer, why: tooLarge } = bounded(sent);
-      const why = tooLarge ?? refusal(run, kind, answer) ?? notTheirs(run, kind, answer);
-      if (why === undefined) {
-        accept(run, kind, answer);
-        return;
-      }
-      const await_id = (answer as { await_id?: unknown } | null | undefined)?.await_id;
-      const isId = typeof await_id === 'string' && utf8Bytes(await_id) <= TEXT_LIMITS.await_id;
-      run.log.append({ type: 'answer_rejected', ...(isId ? { await_id } : {}), reason: why });
-    },
-    { description },
-  );
+    description,
+  };
+}
+
+/** By the signal of the same name, whose sender hears nothing: what is wrong with it is in the log. */
+function takeAnswer(run: Run, kind: AwaitKind, sent: unknown): void {
+  // The log of a run that has ended is closed.
+  if (run.log.ended()) return;
+  const { answer, why: tooLarge } = bounded(sent);
+  const why = tooLarge ?? refusal(run, kind, answer) ?? notTheirs(run, kind, answer);
+  if (why === undefined) {
+    accept(run, kind, answer);
+    return;
+  }
+  const await_id = (answer as { await_id?: unknown } | null | undefined)?.await_id;
+  const isId = typeof await_id === 'string' && utf8Bytes(await_id) <= TEXT_LIMITS.await_id;
+  run.log.append({ type: 'answer_rejected', ...(isId ? { await_id } : {}), reason: why });
 }
 
 /** What a signal brings, within bounds: a note is cut, and for all else that is too large there is a reason. */
@@ -180,7 +171,7 @@ function refuseCancel(request?: CancelRequest): void {
   const reason = request?.reason;
   if (reason === undefined || REASONS.some((known) => known === reason)) return;
   throw ApplicationFailure.nonRetryable(
-    `Cancel refused: reason ${JSON.stringify(reason)} is unknown. Use one of ${REASONS.join(', ')}, or none.`,
+    `Cancel refused: reason ${String(JSON.stringify(reason)).slice(0, 200)} is unknown. Use one of ${REASONS.join(', ')}, or none.`,
     'invalid_request',
   );
 }

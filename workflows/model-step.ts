@@ -15,13 +15,13 @@ import { callerOf } from '../contract/principal.js';
 import type { Failure } from '../contract/run.js';
 import type { Reservation } from '../contract/reservation.js';
 import { childrenOf } from '../contract/snapshot.js';
+import { summaryLine } from '../contract/ui-markdown.js';
 import { affordableAttempts, plannerAllowance, reservation } from './budget.js';
 import { compactContext, isTooLong } from './compact-context.js';
 import { COMPACT_REFUSED } from './patches.js';
 import { chargeLost, fallbacksBefore, recordUsage, tellFallbacks } from './record-usage.js';
 import { cutFailure, isCut } from './cut-answer.js';
 import { failure, failureOf } from './run-failure.js';
-import { summary } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
 import { settle } from './settle.js';
 
@@ -96,7 +96,7 @@ async function ask(run: Run, pinned: Pinned, step: Step, asking: Asking): Promis
     heartbeatTimeout: runtime.heartbeat_timeout_ms,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { maximumAttempts: most, initialInterval: 500, maximumInterval: 30_000 },
-    summary: summary(`${model.provider} ${model.model}, step ${step.number}, ${pass}`),
+    summary: summaryLine(`${model.provider} ${model.model}, step ${step.number}, ${pass}`),
   });
   const context = contextOf(run, pinned, step);
   run.sent = sentWith(context, run.log.transcript.length);

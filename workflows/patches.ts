@@ -17,14 +17,26 @@
  *          while its turn waits. After a deadline, a synthesis pass that the vendor refuses as too long is compacted and
  *          made again, as any other call. The branches without a revision may go when no run or thread is open that
  *          began under 0.4.
- * 2 (0.8)  What is written into a log or a record, in the same commands as before:
+ * 2 (0.8)  What is written into a log or a record, in the same commands as before but for the last:
  *          - `policy_decided` of a call whose approval a function decides comes when the function has said it, and is
  *            `approve` where it asks for one (before: `allow`, before it was asked);
- *          - `tool_requested` and `tool_result` of a tool that is denied have its `tool_id`.
+ *          - `tool_requested` and `tool_result` of a tool that is denied have its `tool_id`;
+ *          - a thread keeps the blocks of a message as they came (before: as one text), and models read a blank line
+ *            between the texts of one message (before: nothing, but for the message that begins a turn);
+ *          - tools that a client declares later join those that it has declared (before: they took their place);
+ *          - an approval shows what the tool would be given, and how it is to be shown where that is not plain;
+ *          - who may answer a run whose agent does not say so is not widened by what its request or an ancestor says;
+ *          - a thread has bounds (`thread/thread-room.ts`), also where messages come in a batch or have waited: such a
+ *            message is refused, or answered by an error in the place of a run.
  *          A log that is open is made anew by each replay, so what was read of it must not change under its readers.
  *          The branches may go when no run or thread is open that began under 0.7.
  */
 export const REVISION = 2;
+
+/** What is written as of revision 2: see its list. */
+export function isSince2(revision: number | undefined): boolean {
+  return revision !== undefined && revision >= 2;
+}
 
 /** Thrown as it is: the workflow task fails, and is retried until a worker has it that knows the revision. */
 export class NewerRevision extends Error {
@@ -66,3 +78,20 @@ export const BOUNDED_TEXTS = 'bounded-texts';
  * pause, so other histories have no marker. The old branch may go when no thread that was open under 0.6 is left.
  */
 export const THREAD_PAUSES = 'thread-pauses';
+
+/**
+ * 0.8. While the client owes results of its tools, a question of the same turn is not shown and not answered by the
+ * thread, and neither is an approval of an agent that is used as a tool; they come after the results. And while one of
+ * the client's tools waits for leave, it is not the client's turn. Before, all was shown at once: published clients did
+ * not find the uses of their tools any more, or ran one that had no leave yet. Used only where two of these are open, or
+ * a client tool waits for leave, so other histories have no marker. The old branch may go when no thread that was open
+ * under 0.7 is left.
+ */
+export const HELD_PAUSES = 'held-pauses';
+
+/**
+ * 0.8. A run or a thread takes its commands also as the signal `command`. Before, such a signal was not known, and
+ * nothing came of it; it must not come to something when that history is replayed. Used only by such a signal, so other
+ * histories have no marker. The old branch may go when no run or thread that was open under 0.7 is left.
+ */
+export const COMMAND_SIGNALS = 'command-signals';

@@ -81,7 +81,8 @@ async function said(run: Run, text: string, duration_ms: number, value?: unknown
     retry: { maximumAttempts: 3 },
     summary: 'keep a large answer',
   });
-  const settled = await settle(run, () => keepOutput({ run: run.handle, text }));
+  const json = value === undefined ? {} : { is_json: true as const };
+  const settled = await settle(run, () => keepOutput({ run: run.handle, text, ...json }));
   if (settled.state === 'done') return { ...settled.value, ...rest };
   const stopped = run.cancellation !== undefined || run.deadline_passed || settled.state === 'abandoned';
   if (stopped) return failedCall(stoppedFailure(run), duration_ms);

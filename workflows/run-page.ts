@@ -5,17 +5,12 @@ import { SEARCH_ATTRIBUTES } from '../contract/names.js';
 import type { SearchAttributeName } from '../contract/names.js';
 import type { Limits } from '../contract/limits.js';
 import type { RunHandle, RunPhase, RunUsage } from '../contract/run.js';
+import { code, plain, quotedLines } from '../contract/ui-markdown.js';
 import { openAwaits } from './awaits.js';
 import { treeLimits, treeUsage } from './budget.js';
 import { createLatePhases } from './late-phases.js';
 import { engineMessage } from './run-failure.js';
 import type { Run } from './run-state.js';
-
-/** The server takes 400 bytes of summary; a character has at most 4. */
-export function summary(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
-}
 
 export function setPhase(run: Run, phase: RunPhase): void {
   if (run.phase === phase) return;
@@ -167,20 +162,21 @@ function details(run: Run): string {
   const lines = [
     `### ${run.handle.agent_id}: ${run.phase ?? 'prompted'}`,
     '',
-    `- run \`${run.handle.run_id}\`${run.handle.thread_id === undefined ? '' : `, thread \`${run.handle.thread_id}\``}`,
+    `- run ${code(run.handle.run_id)}${run.handle.thread_id === undefined ? '' : `, thread ${code(run.handle.thread_id)}`}`,
     `- steps ${of(steps, limits.max_steps)}, tool calls ${of(usage.tool_calls, limits.max_tool_calls)}, tokens ${of(usage.total_tokens, limits.max_tokens)}`,
     ...(Object.keys(treeLimits(run)).length === 0 && run.tree.settled.model_calls === 0
       ? []
       : [treeLine(treeUsage(run), treeLimits(run))]),
-    `- log: ${run.log.events.length} events (query \`read_log\`, or \`npx perdure inspect ${run.handle.run_id}\`)`,
+    `- log: ${run.log.events.length} events (query \`read_log\`, or ${code(`npx perdure inspect ${run.handle.run_id}`)})`,
   ];
-  if (run.pinned) lines.push(`- model \`${run.pinned.spec.model.model}\` (profile ${run.pinned.spec.model.profile})`);
+  if (run.pinned)
+    lines.push(`- model ${code(run.pinned.spec.model.model)} (profile ${plain(run.pinned.spec.model.profile)})`);
   for (const entry of openAwaits(run)) {
-    const about = entry.question ?? entry.calls.map((call) => `\`${call.name} ${call.arguments}\``).join(', ');
-    const digest = entry.digest === undefined ? '' : `, digest \`${entry.digest}\``;
-    lines.push(
-      `- **waits** \`${entry.await_id}\` (${entry.kind}${digest}): ${clip(about, 500)}; see \`npx perdure answer ${run.handle.run_id}\``,
-    );
+    const calls = entry.calls.map((call) => `${call.name} ${call.arguments}`).join(', ');
+    const about = entry.question === undefined ? code(clip(calls, 500)) : plain(clip(entry.question, 500));
+    const digest = entry.digest === undefined ? '' : `, digest ${code(entry.digest)}`;
+    const see = code(`npx perdure answer ${run.handle.run_id}`);
+    lines.push(`- **waits** ${code(entry.await_id)} (${entry.kind}${digest}): ${about}; see ${see}`);
   }
   for (const child of run.paused_children) lines.push(`- child ${link(child)} waits for people`);
   if (run.handle.parent_run_id !== undefined) {
@@ -189,9 +185,9 @@ function details(run: Run): string {
   for (const event of run.log.events) {
     if (event.type === 'agent_run_started') lines.push(`- child ${event.link.agent_id} ${link(event.link.run_id)}`);
   }
-  lines.push('', `**Input** ${clip(inputText(run), 200)}`);
+  lines.push('', `**Input** ${plain(clip(inputText(run), 200))}`);
   if (run.cancellation) {
-    const note = run.cancellation.note === undefined ? '' : `: ${clip(run.cancellation.note)}`;
+    const note = run.cancellation.note === undefined ? '' : `: ${plain(clip(run.cancellation.note))}`;
     lines.push(
       '',
       `**${run.phase === 'canceled' ? 'Canceled' : 'Cancel requested'}** ${run.cancellation.reason}${note}`,
@@ -199,11 +195,11 @@ function details(run: Run): string {
   }
   const last = run.log.events.at(-1);
   if (last?.type === 'run_completed') {
-    if (last.status === 'success') lines.push('', '**Answer**', '', clip(last.answer));
+    if (last.status === 'success') lines.push('', '**Answer**', '', ...quotedLines(clip(last.answer)));
     if (last.status === 'failed')
       lines.push(
         '',
-        `**Failed** \`${last.failure.code}\`: ${clip(engineMessage(last.failure).replaceAll(/\n\s+at [^\n]*/g, ''))}`,
+        `**Failed** ${code(last.failure.code)}: ${plain(clip(engineMessage(last.failure).replaceAll(/\n\s+at [^\n]*/g, '')))}`,
       );
   }
   // The UI's frame is a line too short: the last one is never seen.
@@ -222,7 +218,7 @@ function treeLine(usage: RunUsage, limits: Limits): string {
 
 /** Opens the run in the UI. */
 function link(runId: string): string {
-  return `[${runId}](/namespaces/${workflowInfo().namespace}/workflows/${encodeURIComponent(runId)})`;
+  return `[${plain(runId)}](/namespaces/${workflowInfo().namespace}/workflows/${encodeURIComponent(runId)})`;
 }
 
 /** The server takes 20,000 bytes of details. */

@@ -22,6 +22,7 @@ import { beginStates } from '../contract/tool-state.js';
 import type { ToolStates } from '../contract/tool-state.js';
 import type { Await } from './awaits.js';
 import type { Tree } from './budget.js';
+import type { Outcomes } from './commands.js';
 import { createLiveBuffer } from './live-buffer.js';
 import type { LiveBuffer } from './live-buffer.js';
 import { checkRevision, REVISION } from './patches.js';
@@ -79,6 +80,8 @@ export interface Run {
   readonly awaits: Await[];
   /** The ids of updates that were taken: the same one, sent again after continue-as-new, is not a second answer. */
   readonly taken: string[];
+  /** Of commands that came as signals. */
+  readonly outcomes: Outcomes;
   /** The pauses whose end is being waited for: one timer each, however many calls wait. */
   readonly expiring: Map<string, Promise<void>>;
   /** How many model calls, tools and children are running. */
@@ -119,6 +122,7 @@ export interface CarriedRun {
   live_next?: number;
   awaits?: Await[];
   taken?: string[];
+  outcomes?: Outcomes;
   paused_ms?: number;
   paused_at?: number;
   tree?: Tree;
@@ -152,6 +156,7 @@ export function resumeRun(carried: CarriedRun): Run {
   run.compacted = carried.compacted;
   run.awaits.push(...(carried.awaits ?? []));
   run.taken.push(...(carried.taken ?? []));
+  run.outcomes.push(...(carried.outcomes ?? []));
   run.paused_ms = carried.paused_ms ?? 0;
   run.paused_at = carried.paused_at;
   if (carried.tree !== undefined) Object.assign(run.tree, carried.tree);
@@ -175,6 +180,7 @@ export function carry(run: Run, pinned: Pinned): CarriedRun {
     live_next: run.live.next(),
     awaits: run.awaits,
     taken: run.taken.slice(-TAKEN_KEPT),
+    ...(run.outcomes.length === 0 ? {} : { outcomes: run.outcomes }),
     paused_ms: run.paused_ms,
     ...(run.paused_at === undefined ? {} : { paused_at: run.paused_at }),
     tree: run.tree,
@@ -217,6 +223,7 @@ function assemble(
     interruptible: new Set(),
     awaits: [],
     taken: [],
+    outcomes: [],
     expiring: new Map(),
     working: 0,
     moving: false,

@@ -5,13 +5,14 @@ import { callerOf } from '../contract/principal.js';
 import { failureText, toolFailure } from '../contract/tool-failure.js';
 import { applyChanges, snapshotOf } from '../contract/tool-state.js';
 import type { ToolFailure, ToolSpec } from '../contract/tools.js';
+import { summaryLine } from '../contract/ui-markdown.js';
 import { foundSpec } from './found-spec.js';
-import type { RequestedCall, Step } from './model-step.js';
+import type { Step } from './model-step.js';
 import { brokenCall } from './run-failure.js';
-import { summary } from './run-page.js';
 import type { Pinned, Run } from './run-state.js';
 import { settle } from './settle.js';
 import { stoppedFailure } from './stopped-failure.js';
+import type { BatchCall } from './tool-batch.js';
 
 /** Above the tool's own timeout, which the activity enforces: this one only catches a worker that is stuck. */
 const TIMEOUT_MARGIN_MS = 10_000;
@@ -20,7 +21,7 @@ export async function runTool(
   run: Run,
   pinned: Pinned,
   step: Step,
-  call: RequestedCall,
+  call: BatchCall,
   tool: ToolSpec,
 ): Promise<CallToolResult> {
   const { runtime } = pinned.spec;
@@ -30,7 +31,7 @@ export async function runTool(
     heartbeatTimeout: runtime.heartbeat_timeout_ms,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { maximumAttempts: tool.max_attempts, initialInterval: 500, maximumInterval: 10_000 },
-    summary: summary(`${tool.tool_id} ${call.arguments}`),
+    summary: summaryLine(`${tool.tool_id} ${call.arguments}`),
   });
   const settled = await settle(run, () =>
     callTool({
@@ -39,6 +40,7 @@ export async function runTool(
       tool_call_id: call.tool_call_id,
       tool_id: tool.tool_id,
       arguments: call.arguments,
+      ...(call.approval === undefined || call.given_arguments === undefined ? {} : { approved: call.given_arguments }),
       signal_live: runtime.signal_live,
       ...foundSpec(tool),
       caller: callerOf(pinned.request),

@@ -14,6 +14,7 @@ import { isPaused } from './clock.js';
 import { achieveGoal } from './goals.js';
 import type { RequestedCall, Step } from './model-step.js';
 import { afterPeople } from './paused-call.js';
+import { isSince2 } from './patches.js';
 import { brokenCall } from './run-failure.js';
 import type { RunPage } from './run-page.js';
 import type { Pinned, Run, Stop } from './run-state.js';
@@ -26,6 +27,8 @@ export interface BatchCall extends RequestedCall {
   failure?: ToolFailure;
   debug_message?: string;
   needs_approval?: boolean;
+  /** What the tool would be given, where that is not what the model wrote. */
+  given_arguments?: string;
   /** The pause for its approval. */
   approval?: string;
   /** The pause for its answer. */
@@ -268,8 +271,8 @@ function catalogueOf(pinned: Pinned): Map<string, ToolSpec> {
 }
 
 /** A tool that is denied has an id as well; a name that a model invented is none. */
-function idsOf(step: Step, { name, tool_call_id }: RequestedCall, { spec, revision = 0 }: Pinned) {
-  const isDenied = revision >= 2 && spec.denied_tools?.includes(name) === true;
+function idsOf(step: Step, { name, tool_call_id }: RequestedCall, { spec, revision }: Pinned) {
+  const isDenied = isSince2(revision) && spec.denied_tools?.includes(name) === true;
   const isKnown = isDenied || spec.tools.some(({ tool_id }) => tool_id === name);
   return { step_id: step.id, ...(isKnown ? { tool_id: name } : {}), tool_call_id };
 }

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { readToken, writeToken } from '../../client/threads/continuation-token.js';
 import { applyDelta, deltaSince, positionOf } from '../../contract/thread-delta.js';
 import type { ThreadFields, ThreadView } from '../../contract/thread-delta.js';
-import { append } from '../../contract/thread-projection.js';
+import { append } from '../../contract/turn-messages.js';
 import type { AgentContent, AgentMessage } from '../../contract/thread-records.js';
 
 const CASES = Number(process.env['PERDURE_CASES'] ?? 2_000);
@@ -18,6 +18,7 @@ const edit = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('say' as const), text: words }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('write' as const), text: words }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('use', 'result') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('ask' as const), text: words }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('retract' as const), text: words }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('end', 'cancel', 'lose') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('rename' as const), text: words }) },
@@ -42,6 +43,7 @@ const message = (role: AgentMessage['role'], status: AgentMessage['status'], ...
   created,
 });
 const text = (said: string): AgentContent => ({ content_type: 'text', text: said });
+const asks = { kind: 'approval' as const, tool_use_id: 'turn_1_call_1_1', run_id: 'thr_1/turn_1', await_id: 'a' };
 const error: AgentContent = { content_type: 'error', error_message: 'No.', error_code: 'cancelled' };
 
 function change(life: Life, field: keyof ThreadFields): void {
@@ -65,7 +67,14 @@ function live(life: Life, { do: what, text: said = '' }: Edit): void {
     life.title = `${life.title ?? ''}${said}`;
     change(life, 'title');
   } else if (what === 'declare') {
-    const goal = { goal_type: 'summary', goal_data: {}, status: 'pending' as const, created, concluded_at: null };
+    const goal = {
+      goal_type: 'summary',
+      goal_data: {},
+      status: 'pending' as const,
+      created,
+      concluded_at: null,
+      achieve_tool_use_id: null,
+    };
     life.goals = [...life.goals, { ...goal, message_sequence_num: life.stored.length }];
     change(life, 'goals');
   } else if (what === 'say' && turn === undefined) {
@@ -79,6 +88,10 @@ function live(life: Life, { do: what, text: said = '' }: Edit): void {
     const id = `turn_1_call_${turn.length}_1`;
     const use = { content_type: 'tool_use' as const, tool_name: 'x', tool_use_id: id, input: {}, raw_request: null };
     current(turn, 'assistant').content.push(use);
+  } else if (what === 'ask') {
+    // Also at the end of one that is complete.
+    const last = turn.at(-1);
+    if (last?.role === 'assistant') append(last, { content_type: 'text', text: said, asks });
   } else if (what === 'result') {
     const result = {
       content_type: 'tool_result' as const,

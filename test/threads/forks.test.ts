@@ -1,5 +1,7 @@
 /** Forks of a thread: the messages up to one, and a life of its own. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { READ_SETTINGS } from '../../contract/names.js';
+import type { ThreadSettings } from '../../contract/thread-commands.js';
 import { call, script } from '../support/test-agents.js';
 import { createWorld } from '../support/world.js';
 import type { World } from '../support/world.js';
@@ -54,6 +56,22 @@ it('a fork between a tool use and its result can go on: the model is told that t
   const fork = await threads.fork(thread_id, { message_sequence_num: 1 });
   await threads.send(fork.thread_id, { message: 'and?' });
   expect(told(await settled(threads, fork.thread_id)).at(-1)).toBe('assistant completed: Fine.');
+});
+
+it('a fork has the model profile that was asked for, and else again its agent’s', async () => {
+  const { threads } = world.client;
+  const forked = async (more: object) => {
+    const messages = [script([{ text: 'One.' }])];
+    const { thread_id } = await threads.start({ agent_id: 'test.agent', messages, ...more });
+    const { model_profile } = await settled(threads, thread_id);
+    const fork = await threads.fork(thread_id, { message_sequence_num: 1 });
+    // Shown is the one that answers, in both.
+    expect([model_profile, fork.model_profile]).toEqual(['script', 'script']);
+    const handle = world.temporal.workflow.getHandle(fork.thread_id);
+    return (await handle.query<ThreadSettings>(READ_SETTINGS)).model_profile;
+  };
+  expect(await forked({})).toBeNull();
+  expect(await forked({ model_profile: 'script' })).toBe('script');
 });
 
 it('a message that is not there cannot be forked at', async () => {

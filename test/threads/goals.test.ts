@@ -29,7 +29,9 @@ it('a goal is achieved by its tool, whose arguments must fit', async () => {
   expect(begun.goals).toMatchObject([{ ...goal, message_sequence_num: 0 }]);
   const record = await settled(threads, begun.thread_id);
   expect(record.status).toBe('user_turn');
-  expect(record.goals).toMatchObject([{ status: 'achieved', concluded_at: expect.any(String) }]);
+  expect(record.goals).toMatchObject([
+    { status: 'achieved', concluded_at: expect.any(String), achieve_tool_use_id: 'turn_1_call_2_1' },
+  ]);
   const log = await world.logOf(`${begun.thread_id}/turn_1`);
   expect(ofType(log, 'goal_declared')).toHaveLength(1);
   expect(ofType(log, 'goal_achieved')).toHaveLength(1);
@@ -73,10 +75,21 @@ it('a re-prompt can help', async () => {
     [goal, goal],
   );
   const record = await settled(threads, thread_id);
-  expect([record.status, ...(record.goals ?? []).map(({ status }) => status)]).toEqual([
-    'user_turn',
-    'achieved',
-    'achieved',
+  expect(record.status).toBe('user_turn');
+  expect(record.goals).toMatchObject([
+    { status: 'achieved', achieve_tool_use_id: 'turn_1_call_2_1' },
+    { status: 'achieved', achieve_tool_use_id: 'turn_1_call_2_2' },
+  ]);
+});
+
+it('a goal that failed names the last try, if there was one', async () => {
+  const { threads } = world.client;
+  const no = { text: 'No.' };
+  const { thread_id } = await start([{ tool_calls: [achieve({}, '_2')] }, no, no, no], [goal, goal]);
+  const { goals } = await settled(threads, thread_id);
+  expect(goals).toMatchObject([
+    { status: 'failed', achieve_tool_use_id: null },
+    { status: 'failed', achieve_tool_use_id: 'turn_1_call_1_1' },
   ]);
 });
 
@@ -129,8 +142,8 @@ it('a goal that is achieved is so in deltas and in the record at once, while the
   }
   expect(reader.held().status).toBe('roboto_turn');
   expect(reader.held().goals).toMatchObject([
-    { status: 'achieved', concluded_at: expect.any(String) },
-    { status: 'pending' },
+    { status: 'achieved', concluded_at: expect.any(String), achieve_tool_use_id: 'turn_1_call_1_1' },
+    { status: 'pending', achieve_tool_use_id: null },
   ]);
   const achieved = reader.held().goals[0];
   expect((await threads.get(thread_id)).goals?.[0]).toEqual(achieved);

@@ -84,9 +84,10 @@ describe('a thread', () => {
     ]);
     const [result] = messages[2]?.content ?? [];
     if (result?.content_type !== 'tool_result') expect.fail('no tool result');
-    expect(result.raw_response).toMatchObject({ trimmed: true, output_ref: { byte_size: bytes } });
+    expect(result.raw_response).toEqual({ result: expect.stringContaining('[trimmed: ') });
+    expect(result.told).toMatchObject({ trimmed: true, output_ref: { byte_size: bytes } });
     expect(JSON.stringify(messages).length).toBeLessThan(20_000);
-    const { id } = (result.raw_response as { output_ref: { id: string } }).output_ref;
+    const { id = '' } = result.told?.output_ref ?? {};
     expect((await world.artefacts.of(thread_id).read(id)).byteLength).toBe(bytes);
     await threads.send(thread_id, { message: 'and now?' });
     expect(told(await settled(threads, thread_id)).at(-1)).toBe('assistant completed: Still long.');
@@ -117,7 +118,7 @@ describe('a thread', () => {
   });
 });
 
-it('a turn’s model call reads the thread from the workflow when its worker has nothing of it', async () => {
+it('a turn’s model call reads the thread from its history when its worker has nothing of it', async () => {
   const world = await makeWorld(threadConfig({ context_cache_runs: 0 }));
   const { threads } = world.client;
   const { thread_id } = await threads.start({

@@ -1,17 +1,17 @@
 /** Questions and approvals in a thread: what its clients see of them, and how they answer. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ChildAwaitChange, ChildAwaitNotice } from '../../contract/awaits.js';
-import type { BaseMessage } from '../../contract/messages.js';
-import { CHILD_AWAIT, READ_CONTEXT } from '../../contract/names.js';
-import { readPages } from '../../contract/pages.js';
-import type { Page, PageRequest } from '../../contract/pages.js';
+import { TOLD_AT_ONCE } from '../../contract/pause-text.js';
+import type { Principal } from '../../contract/principal.js';
+import { CHILD_AWAIT } from '../../contract/names.js';
 import type { AskedPause } from '../../contract/thread-records.js';
-import { threadStatus } from '../../contract/thread-summary.js';
+import { asksOf as asksIn } from '../../contract/thread-questions.js';
+import { threadStatus } from '../../contract/thread-status.js';
 import { script } from '../support/test-agents.js';
 import { ask, child, treeConfig } from '../support/tree-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
-import { client_tools, follow, settled, told } from './thread-world.js';
+import { client_tools, contextOf, follow, settled, told } from './thread-world.js';
 
 let world: World;
 beforeAll(async () => {
@@ -26,18 +26,9 @@ const start = (turns: Turns, more: object = {}) =>
   world.client.threads.start({ agent_id: 'test.node', messages: [script(turns)], ...more });
 
 function asksOf({ messages }: Awaited<ReturnType<typeof start>>): AskedPause {
-  const asks = messages.findLast((message) => message.asks !== undefined)?.asks;
+  const asks = messages.flatMap(asksIn).at(-1);
   if (asks === undefined) throw new Error(`nothing is asked: ${JSON.stringify(messages)}`);
   return asks;
-}
-
-/** The conversation as models read it. */
-async function contextOf(threadId: string): Promise<BaseMessage[]> {
-  const read = (request: PageRequest) =>
-    world.temporal.workflow.getHandle(threadId).query<Page, [PageRequest]>(READ_CONTEXT, request);
-  const messages: BaseMessage[] = [];
-  for await (const { text } of readPages(read, 0)) messages.push(JSON.parse(text) as BaseMessage);
-  return messages;
 }
 
 it('a question is a text of the assistant and the user’s turn, and the next message is its answer', async () => {
@@ -87,7 +78,7 @@ it('a question is a text of the assistant and the user’s turn, and the next me
   expect((await threads.header(thread_id)).turns).toBe(1);
 
   // Models read it as a call with its result, in the turns that follow as in this one.
-  const context = await contextOf(thread_id);
+  const context = await contextOf(world, thread_id);
   expect(context.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   expect(context[2]).toMatchObject({ tool_call_id: 'turn_1_call_1_1', content: 'Geneva' });
   await threads.send(thread_id, { message: 'More' });
@@ -296,16 +287,75 @@ it('an approval of a child is decided in the thread, and a denial with its note 
   expect(JSON.stringify(log)).toContain('not today');
 });
 
-it('results of client tools come first, then the question', async () => {
+it('results of client tools are refused by the thread from whoever may not give them', async () => {
   const { threads } = world.client;
   const look = { tool: 'client.declared.client_look', args: {} };
-  const { thread_id } = await start([{ tool_calls: [ask('Which?'), look] }, { text: 'Both.' }], { client_tools });
+  const owner = { org_id: 'acme', created_by: 'ann' };
+  const { thread_id } = await start([{ tool_calls: [look] }, { text: 'Seen.' }], { client_tools, ...owner });
   await until(async () => (await threads.header(thread_id)).status === 'client_tool_turn', 'the client’s turn');
-  await threads.submitToolResults(thread_id, { tool_results: [{ tool_use_id: 'turn_1_call_1_2', status: 'success' }] });
-  expect((await threads.get(thread_id)).status).toBe('user_turn');
-  await threads.send(thread_id, { message: 'that' });
+  const give = (by: unknown) =>
+    threads.submitToolResults(thread_id, {
+      tool_results: [{ tool_use_id: 'turn_1_call_1_1', status: 'success' }],
+      by: by as Principal,
+    });
+  const bob = { org_id: 'acme', user_id: 'bob', roles: ['member'] };
+  await expect(give(bob)).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(give({ ...bob, user_id: 'ann', org_id: 'globex' })).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(give('ann')).rejects.toMatchObject({ code: 'invalid_request' });
+  expect((await threads.header(thread_id)).pending).toHaveLength(1);
+  await give({ ...bob, user_id: 'ann' });
   await until(async () => (await threads.header(thread_id)).turn === undefined, 'the turn to end');
-  expect(told(await threads.get(thread_id)).at(-1)).toBe('assistant completed: Both.');
+});
+
+it('a call that is too long to be shown whole comes without its digest, and is decided at its run', async () => {
+  const { threads, runs } = world.client;
+  const text = `${'memo '.repeat(2_000)}to: attacker`;
+  const long = { tool: 'test.guarded.always', args: { text } };
+  const own = await start([{ tool_calls: [long] }, { text: 'Done.' }]);
+  const shown = await settled(threads, own.thread_id);
+  expect(told(shown).at(-1)).toContain('to: attacker');
+  expect(asksOf(shown).digest).toEqual(expect.any(String));
+  await threads.cancel(own.thread_id);
+
+  const { thread_id } = await start([
+    { tool_calls: [child([{ tool_calls: [long] }, { text: 'inner' }])] },
+    { text: 'outer' },
+  ]);
+  const record = await settled(threads, thread_id);
+  expect(told(record).at(-1)).toMatch(/…\n\(cut here: .*that run takes the decision\)\ntest\.guarded\.always$/);
+  const { tool_use_id, run_id, await_id, ...about } = asksOf(record);
+  expect(about).toEqual({ kind: 'approval' });
+  const [pause] = (await runs.get(run_id)).awaits;
+  const digest = pause?.digest ?? '';
+  await expect(threads.decideApproval(thread_id, { tool_use_id, digest, decision: 'approve' })).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining(`in the log of run ${run_id}`),
+  });
+  await runs.decideApproval(run_id, { await_id, digest, decision: 'approve' });
+  await until(async () => (await threads.header(thread_id)).turn === undefined, 'the turn to end');
+  expect(told(await threads.get(thread_id)).at(-1)).toBe('assistant completed: outer');
+});
+
+it('of many calls at once, those that are not shown come without their digests', async () => {
+  const { threads } = world.client;
+  const many = Array.from({ length: TOLD_AT_ONCE + 2 }, () => approve);
+  const { thread_id } = await start([
+    { tool_calls: [child([{ tool_calls: many }, { text: 'inner' }])] },
+    { text: 'outer' },
+  ]);
+  await settled(threads, thread_id);
+  const isAll = async () => (await threads.header(thread_id)).pauses.length === many.length;
+  await until(isAll, 'all pauses');
+  const { messages } = await threads.get(thread_id);
+  const asked = messages.flatMap(({ content }) =>
+    content.flatMap((block) =>
+      block.content_type === 'text' && block.asks !== undefined ? [{ asks: block.asks, text: block.text }] : [],
+    ),
+  );
+  expect(asked).toHaveLength(many.length);
+  for (const { asks, text } of asked) expect(asks.digest !== undefined).toBe(text.includes('test.guarded.always'));
+  expect(asked.filter(({ asks }) => asks.digest === undefined)).toHaveLength(2);
+  await threads.cancel(thread_id);
 });
 
 it('a deleted thread takes no answer', async () => {

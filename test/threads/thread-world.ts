@@ -1,11 +1,16 @@
 /** Threads in a test: agents that play a script, and what one waits for. The script of a thread is its first message. */
 import { z } from 'zod';
+import type { BaseMessage } from '../../contract/messages.js';
+import { READ_CONTEXT } from '../../contract/names.js';
+import { readPages } from '../../contract/pages.js';
+import type { Page, PageRequest } from '../../contract/pages.js';
 import { applyDelta } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadRecord, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { Threads } from '../../client/index.js';
 import type { ConfigOptions, RuntimeOptions } from '../../kit/index.js';
 import { testConfig } from '../support/test-agents.js';
 import { until } from '../support/world.js';
+import type { World } from '../support/world.js';
 
 export function threadConfig(runtime: RuntimeOptions = {}): ConfigOptions {
   return {
@@ -45,6 +50,15 @@ export function told({ messages }: { messages: readonly AgentMessage[] }): strin
     });
     return `${role} ${status}: ${blocks.join(' | ')}`;
   });
+}
+
+/** The conversation as models read it. */
+export async function contextOf({ temporal }: World, threadId: string): Promise<BaseMessage[]> {
+  const read = (request: PageRequest) =>
+    temporal.workflow.getHandle(threadId).query<Page, [PageRequest]>(READ_CONTEXT, request);
+  const messages: BaseMessage[] = [];
+  for await (const { text } of readPages(read, 0)) messages.push(JSON.parse(text) as BaseMessage);
+  return messages;
 }
 
 type Held = Pick<AgentThreadRecord, 'status' | 'title' | 'messages' | 'continuation_token'> & {

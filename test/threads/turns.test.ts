@@ -1,10 +1,11 @@
 /** Turns of a thread on the real server: messages, tools, errors, cancel, and what happens while it is busy. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentMessage } from '../../contract/thread-records.js';
+import type { AgentContent } from '../../contract/thread-records.js';
 import { call, script } from '../support/test-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
-import { settled, threadConfig, told } from './thread-world.js';
+import { contextOf, settled, threadConfig, told } from './thread-world.js';
 
 let world: World;
 beforeAll(async () => {
@@ -60,7 +61,8 @@ describe('a turn', () => {
       tool_use_id: 'turn_1_call_1_1',
       runtime_ms: expect.any(Number),
       status: 'success',
-      raw_response: { name: 'test.tools.echo', content: 'x' },
+      raw_response: { result: 'x' },
+      told: { name: 'test.tools.echo' },
     });
     expect(record.messages[1]?.content[1]).toEqual({
       content_type: 'tool_use',
@@ -252,3 +254,28 @@ it('the record names the model profile that answers, also where nobody asked for
   const { thread_id } = await threads.start({ agent_id: 'test.agent', messages: [script([{ text: 'Hello.' }])] });
   expect((await settled(threads, thread_id)).model_profile).toBe('script');
 });
+
+it('a message of several texts is kept as it came, and read as one with a blank line between them', async () => {
+  const { threads } = world.client;
+  const texts = (...all: string[]) => ({ role: 'user' as const, content: all.map((text) => ({ text })) });
+  const { thread_id } = await threads.start({
+    agent_id: 'test.agent',
+    messages: [script([{ text: 'One.' }, { text: 'Two.' }]), texts('First.', 'Second.')],
+  });
+  await settled(threads, thread_id);
+  await threads.send(thread_id, { message: texts('Third.', 'Fourth.') });
+  const { messages } = await settled(threads, thread_id);
+  const blocks = messages.flatMap(({ role, content }) => (role === 'user' ? [content.map(textOf)] : []));
+  expect(blocks.slice(1)).toEqual([
+    ['First.', 'Second.'],
+    ['Third.', 'Fourth.'],
+  ]);
+  const said = (await contextOf(world, thread_id)).flatMap(({ role, content }) => (role === 'user' ? [content] : []));
+  expect(said.slice(1)).toEqual(['First.\n\nSecond.', 'Third.\n\nFourth.']);
+  const log = await world.logOf(`${thread_id}/turn_2`);
+  expect(log[0]).toMatchObject({ type: 'run_started', input: 'Third.\n\nFourth.' });
+});
+
+function textOf(block: AgentContent): string {
+  return block.content_type === 'text' ? block.text : '';
+}

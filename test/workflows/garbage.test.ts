@@ -3,6 +3,8 @@
  * takes any JSON, and answers or ignores it: no workflow task fails, and what waits can still be answered.
  */
 import { randomUUID } from 'node:crypto';
+import { RawValue } from '@temporalio/common';
+import type { temporal } from '@temporalio/proto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as names from '../../contract/names.js';
 import { script } from '../support/test-agents.js';
@@ -10,13 +12,25 @@ import { ask, treeConfig } from '../support/tree-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
 
+type Metadata = temporal.api.sdk.v1.IWorkflowMetadata;
+
 function deep(levels: number): unknown {
   let value: unknown = 'bottom';
   for (let n = 0; n < levels; n++) value = n % 2 === 0 ? [value] : { a: value };
   return value;
 }
 
+/** Deeper than can be written as JSON by a function that calls itself, though it can be read. */
+function bottomless(about: object): RawValue {
+  const hole = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const text = JSON.stringify(about).replaceAll('"HOLE"', hole);
+  const encode = (value: string) => new TextEncoder().encode(value);
+  return RawValue.fromPayload({ metadata: { encoding: encode('json/plain') }, data: encode(text) });
+}
+
 const HUGE = 'x'.repeat(100_000);
+
+const HELLO = { message: { role: 'user', content: [{ content_type: 'text', text: 'hello' }] } };
 
 /** As lists of arguments. */
 const GARBAGE: Record<string, unknown[]> = {
@@ -59,6 +73,9 @@ const GARBAGE: Record<string, unknown[]> = {
       goals: 'x',
       counter: 'x',
       mark: 3,
+      id: 'wrong types',
+      name: names.SUBMIT_TOOL_RESULTS,
+      command: 7,
     },
   ],
   'nulls everywhere': [
@@ -81,6 +98,9 @@ const GARBAGE: Record<string, unknown[]> = {
       client_tools: [null],
       goals: [null],
       mark: null,
+      id: 'nulls everywhere',
+      name: names.SUBMIT_TOOL_RESULTS,
+      command: null,
     },
   ],
   'almost right': [
@@ -100,7 +120,14 @@ const GARBAGE: Record<string, unknown[]> = {
       by: 'x',
       counter: 1e308,
       tool_results: [{ tool_use_id: 'x', status: 'error' }],
+      id: 'almost right',
+      name: '__proto__',
+      command: {},
     },
+  ],
+  'a command in a signal': [
+    { id: 'x', name: names.SEND_MESSAGES, command: { commands: [null, { key: 5 }, deep(50)] } },
+    { id: 'y', name: names.ANSWER_CLARIFICATION, command: deep(500) },
   ],
   'live events that are none': [
     [
@@ -112,34 +139,47 @@ const GARBAGE: Record<string, unknown[]> = {
     ],
   ],
   'several arguments': [1, null, {}, []],
+  'a batch of nothing': [{ commands: [null, 7, 'text', true, [], {}, [null], { message: null }] }],
+  'a batch that is almost right': [
+    {
+      commands: [
+        { key: 1, message: { role: 'user', content: [] } },
+        { key: null, message: { role: 'user', content: [null] }, on_busy: 5 },
+        { key: 'x', message: { role: 'assistant', content: [{ content_type: 'text', text: 'x' }] } },
+        { key: HUGE, message: { role: 'user', content: [{ content_type: 'text', text: deep(500) }] }, goals: 'x' },
+        { key: 'x', message: 'x', mark: deep(50), client_tools: [null] },
+      ],
+    },
+  ],
+  'a batch that is none': [{ commands: { 0: null, length: 1 } }],
+  'a cancel without a bottom': [
+    bottomless({ id: 'x', name: names.CANCEL, command: { reason: 'HOLE' }, reason: 'HOLE' }),
+  ],
+  'a message without a bottom': [
+    bottomless({
+      id: 'y',
+      name: names.SEND_MESSAGE,
+      command: { ...HELLO, on_busy: 'enqueue', hole: 'HOLE' },
+      commands: [{ ...HELLO, on_busy: 'enqueue', hole: 'HOLE' }],
+    }),
+  ],
 };
 
-const RUN = {
-  signals: [
-    names.CANCEL_TURN,
-    names.ANSWER_CLARIFICATION,
-    names.SUBMIT_TOOL_RESULTS,
-    names.DECIDE_APPROVAL,
-    names.CHILD_AWAIT,
-    names.LIVE_SIGNAL,
-    'no_such_signal',
-  ],
-  updates: [
-    names.ANSWER_CLARIFICATION,
-    names.SUBMIT_TOOL_RESULTS,
-    names.DECIDE_APPROVAL,
-    names.SEND_MESSAGE,
-    'no_such_update',
-  ],
-  queries: [names.READ_LOG, names.READ_CONTEXT, names.SNAPSHOT, 'no_such_query'],
-};
-const THREAD = {
-  signals: [names.ACKNOWLEDGE, names.CHILD_AWAIT, names.SEND_MESSAGE, 'no_such_signal'],
-  updates: [names.SEND_MESSAGE, names.SUBMIT_TOOL_RESULTS, names.RENAME_THREAD, names.PIN_THREAD, 'no_such_update'],
-  queries: [names.READ_THREAD, names.READ_CONTEXT, names.READ_SETTINGS, 'no_such_query'],
-};
+/** By what they are: taken from the workflows themselves, so that none is forgotten. */
+interface Handlers {
+  signals: string[];
+  updates: string[];
+  queries: string[];
+}
+
 /** These do something whatever they are given: each on a workflow of its own. */
 const LAST_WORDS = { run: [names.CANCEL], thread: [names.CANCEL_TURN, names.DELETE_THREAD] };
+/** Nobody takes these. */
+const STRANGERS: Handlers = {
+  signals: [names.SEND_MESSAGE, 'no_such_signal'],
+  updates: [names.READ_LOG, 'no_such_update'],
+  queries: [names.CANCEL, 'no_such_query'],
+};
 
 let world: World;
 beforeAll(async () => {
@@ -167,17 +207,43 @@ async function idleThread(): Promise<string> {
   return thread_id;
 }
 
-async function sendAll(id: string, { signals, updates, queries }: typeof RUN, args: unknown[]): Promise<void> {
+/** The names that the workflow takes, as Temporal's own query tells them. */
+async function handlersOf(id: string): Promise<Handlers> {
+  const { definition } = await handleOf(id).query<Metadata>('__temporal_workflow_metadata');
+  const own = (list: { name?: string | null }[] | null | undefined) =>
+    (list ?? []).flatMap(({ name }) => (name == null || name.startsWith('__') ? [] : [name]));
+  return {
+    signals: own(definition?.signalDefinitions),
+    updates: own(definition?.updateDefinitions),
+    queries: own(definition?.queryDefinitions),
+  };
+}
+
+async function sendAll(id: string, lastWords: readonly string[], args: unknown[]): Promise<void> {
   const handle = handleOf(id);
-  for (const name of signals) await handle.signal(name, ...args);
+  const { signals, updates, queries } = await handlersOf(id);
+  const others = (list: string[], strangers: string[]) =>
+    [...list, ...strangers].filter((name) => !lastWords.includes(name));
+  for (const name of others(signals, STRANGERS.signals)) await handle.signal(name, ...args);
   // What is refused, is refused with a reason; that it was taken would show in what comes next.
-  for (const name of updates) await handle.executeUpdate(name, { args: args as [unknown] }).catch(expectReason);
-  for (const name of queries) await handle.query(name, ...args).catch(expectReason);
+  for (const name of others(updates, STRANGERS.updates))
+    await handle.executeUpdate(name, { args: args as [unknown] }).catch(expectReason);
+  for (const name of [...queries, ...STRANGERS.queries]) await handle.query(name, ...args).catch(expectReason);
 }
 
 function expectReason(error: unknown): void {
   expect(error).toBeInstanceOf(Error);
   expect((error as Error).name).toMatch(/WorkflowUpdateFailedError|QueryNotRegisteredError/);
+}
+
+/** Its turn waits for a decision. */
+async function askingThread(): Promise<string> {
+  const thread_id = `thread-${randomUUID()}`;
+  const approve = { tool: 'test.guarded.always', args: { text: 'x' } };
+  const messages = [script([{ tool_calls: [approve] }, { text: 'ok' }])];
+  await world.client.threads.start({ thread_id, agent_id: 'test.node', messages });
+  await until(async () => (await world.client.threads.header(thread_id)).pauses.length === 1, 'the approval');
+  return thread_id;
 }
 
 async function expectNoFailedTask(id: string): Promise<void> {
@@ -186,10 +252,10 @@ async function expectNoFailedTask(id: string): Promise<void> {
   expect(failed).toEqual([]);
 }
 
-describe.each(Object.entries(GARBAGE))('%s', { timeout: 120_000 }, (_what, args) => {
+describe.concurrent.each(Object.entries(GARBAGE))('%s', { timeout: 120_000 }, (_what, args) => {
   it('does a run no harm', async () => {
     const runId = await pausedRun();
-    await sendAll(runId, RUN, args);
+    await sendAll(runId, LAST_WORDS.run, args);
     await expectNoFailedTask(runId);
     await world.client.runs.answerClarification(runId, { await_id: 'clarification_call_1_1', answer: 'this' });
     expect((await world.logOf(runId)).at(-1)).toMatchObject({ status: 'success', answer: 'ok' });
@@ -197,13 +263,24 @@ describe.each(Object.entries(GARBAGE))('%s', { timeout: 120_000 }, (_what, args)
 
   it('does a thread no harm', async () => {
     const threadId = await idleThread();
-    await sendAll(threadId, THREAD, args);
+    await sendAll(threadId, LAST_WORDS.thread, args);
     await expectNoFailedTask(threadId);
     await world.client.threads.send(threadId, { message: 'once more', on_busy: 'enqueue' });
     await until(async () => {
       const { messages } = await world.client.threads.get(threadId);
       return messages.at(-1)?.role === 'assistant' && messages.some(({ content }) => isText(content[0], 'once more'));
     }, 'the answer');
+    await expectNoFailedTask(threadId);
+  });
+
+  it('does a thread no harm that waits for an approval', async () => {
+    const threadId = await askingThread();
+    await sendAll(threadId, LAST_WORDS.thread, args);
+    await expectNoFailedTask(threadId);
+    const { pauses } = await world.client.threads.header(threadId);
+    const { tool_use_id = '', digest = '' } = pauses[0]?.asked ?? {};
+    await world.client.threads.decideApproval(threadId, { tool_use_id, decision: 'approve', digest });
+    await until(async () => (await lastText(threadId)) === 'ok', 'the answer');
     await expectNoFailedTask(threadId);
   });
 
@@ -227,6 +304,42 @@ describe.each(Object.entries(GARBAGE))('%s', { timeout: 120_000 }, (_what, args)
     }
   });
 });
+
+it('is sent to every name there is', async () => {
+  const sorted = ({ signals, updates, queries }: Handlers) => [signals, updates, queries].map((list) => list.sort());
+  expect(sorted(await handlersOf(await pausedRun()))).toEqual([
+    [
+      names.ANSWER_CLARIFICATION,
+      names.CANCEL,
+      names.CHILD_AWAIT,
+      names.COMMAND,
+      names.DECIDE_APPROVAL,
+      names.LIVE_SIGNAL,
+      names.SUBMIT_TOOL_RESULTS,
+    ],
+    [names.ANSWER_CLARIFICATION, names.CANCEL, names.DECIDE_APPROVAL, names.SUBMIT_TOOL_RESULTS],
+    [names.READ_CONTEXT, names.READ_LOG, names.READ_OUTCOME, names.SNAPSHOT],
+  ]);
+  expect(sorted(await handlersOf(await idleThread()))).toEqual([
+    [names.ACKNOWLEDGE, names.CHILD_AWAIT, names.COMMAND],
+    [
+      names.CANCEL_TURN,
+      names.DECIDE_APPROVAL,
+      names.DELETE_THREAD,
+      names.PIN_THREAD,
+      names.RENAME_THREAD,
+      names.SEND_MESSAGE,
+      names.SEND_MESSAGES,
+      names.SUBMIT_TOOL_RESULTS,
+    ],
+    [names.READ_CONTEXT, names.READ_OUTCOME, names.READ_QUEUE, names.READ_SETTINGS, names.READ_THREAD],
+  ]);
+});
+
+async function lastText(threadId: string): Promise<string | undefined> {
+  const block = (await world.client.threads.get(threadId)).messages.at(-1)?.content[0];
+  return block?.content_type === 'text' ? block.text : undefined;
+}
 
 function isText(block: { content_type?: string; text?: string } | undefined, text: string): boolean {
   return block?.content_type === 'text' && block.text === text;

@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { StreamEvent } from '../../client/index.js';
+import { parseDuration } from '../../contract/durations.js';
 import type { Script } from '../../providers/index.js';
 import { checkInvariants } from '../support/invariants.js';
 import { call, script, testConfig } from '../support/test-agents.js';
@@ -55,7 +56,7 @@ interface Case {
   turns: Turn[];
   agent: string;
   cancelAfter: number | undefined;
-  limits: Record<string, unknown>;
+  limits: Record<string, unknown> & { time_budget: string };
 }
 
 const anyCase: fc.Arbitrary<Case> = fc.record({
@@ -84,7 +85,7 @@ async function play({ turns, agent, cancelAfter, limits }: Case): Promise<string
     seen.push(event);
     if (seen.length === cancelAfter) void world.client.runs.cancel(run_id).catch(() => {});
   }
-  checkInvariants(seen);
+  checkInvariants(seen, { budget_ms: parseDuration(limits.time_budget) ?? 0 });
   // 5: another reader of the same log sees the same bytes.
   const again = await collect(world.client.runs.stream(run_id));
   expect(durable(again).map((event) => JSON.stringify(event))).toEqual(

@@ -9,10 +9,10 @@ import { runPath, serveFor } from '../gateway/gateway-world.js';
 import type { GatewayWorld } from '../gateway/gateway-world.js';
 import { createDataDir } from '../support/data-dir.js';
 import { script } from '../support/test-agents.js';
-import { ask } from '../support/tree-agents.js';
+import { ask, child } from '../support/tree-agents.js';
 import { startWorkerProcess } from '../support/worker-process.js';
 import type { WorkerProcess } from '../support/worker-process.js';
-import { collect, durable, until } from '../support/world.js';
+import { collect, durable, ofType, until } from '../support/world.js';
 
 const MB = 1024 * 1024;
 let worker: WorkerProcess;
@@ -27,7 +27,8 @@ beforeAll(async () => {
     dataDir: await createDataDir('large'),
     taskQueue: `large-${randomUUID()}`,
   };
-  worker = await startWorkerProcess({ server, trees: true });
+  // Large texts take a while on their way, and a pause must not be over when they come.
+  worker = await startWorkerProcess({ server, trees: true, await_expires_in: '5m' });
   void worker.exited.then((how) => (exit = how));
   connected = await connectClient(server);
   gateway = await serveFor({ ...connected, server }, { kind: 'off' });
@@ -91,6 +92,16 @@ describe.each([MB, 5 * MB])('a note of %d bytes', { timeout: 120_000 }, (bytes) 
     await expectAlive(run_id);
   });
 
+  it('as an answer, or as the name of who answers, by an update of Temporal’s is refused with its size', async () => {
+    const { run_id, handle } = await pausedRun();
+    for (const field of ['answer', 'answered_by', 'await_id']) {
+      const cause = { type: 'input_too_large', message: expect.stringContaining(`${field} has ${bytes} bytes`) };
+      const args: [unknown] = [{ await_id, answer: 'that', [field]: note }];
+      await expect(handle.executeUpdate(ANSWER_CLARIFICATION, { args })).rejects.toMatchObject({ cause });
+    }
+    await expectAlive(run_id);
+  });
+
   it('by a signal of Temporal’s is cut, and the run ends as it should', async () => {
     const { run_id, handle } = await pausedRun();
     await handle.signal(CANCEL, { note });
@@ -116,13 +127,30 @@ describe.each([MB, 5 * MB])('a note of %d bytes', { timeout: 120_000 }, (bytes) 
     await handle.signal(ANSWER_CLARIFICATION, { await_id, answer: note });
     await handle.signal(ANSWER_CLARIFICATION, { await_id, answer: 'that', answered_by: note });
     await handle.signal(ANSWER_CLARIFICATION, { await_id: note, answer: 'that' });
-    await handle.signal(CHILD_AWAIT, { via: run_id, paused: true, changes: [note] });
     await expectAlive(run_id);
-    const rejected = (await logOf(run_id)).flatMap((event) => (event.type === 'answer_rejected' ? [event.reason] : []));
-    expect(rejected).toEqual([
+    const rejected = ofType(await logOf(run_id), 'answer_rejected');
+    expect(rejected.map((event) => event.await_id)).toEqual([await_id, await_id, undefined]);
+    expect(rejected.map(({ reason }) => reason)).toEqual([
       `answer has ${bytes} bytes; at most ${TEXT_LIMITS.answer} can be taken.`,
       `answered_by has ${bytes} bytes; at most ${TEXT_LIMITS.answered_by} can be taken.`,
       `await_id has ${bytes} bytes; at most ${TEXT_LIMITS.await_id} can be taken.`,
     ]);
+  });
+
+  it('in what a child tells of its pauses is not taken, and the parent hears what comes after it', async () => {
+    const { run_id, handle } = await pausedRun([{ tool_calls: [child(QUESTION)] }, { text: 'ok' }]);
+    const via = `${run_id}/call_1_1`;
+    const link = { run_id: via, agent_id: 'test.node', stream_key: `perdure.run.${via}` };
+    const change = { link, await_id: note, kind: 'clarification', state: 'open' };
+    await handle.signal(CHILD_AWAIT, { via, paused: true, changes: [change] });
+    await connected.client.runs.answerClarification(via, { await_id, answer: 'this' });
+    const log = await logOf(run_id);
+    expect(log.at(-1)).toMatchObject({ status: 'success', answer: 'ok' });
+    const changes = ofType(log, 'child_await_changed').map((event) => [event.await_id.slice(0, 100), event.state]);
+    expect(changes).toEqual([
+      [await_id, 'open'],
+      [await_id, 'resolved'],
+    ]);
+    expect(exit).toBeUndefined();
   });
 });

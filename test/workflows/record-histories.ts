@@ -1,6 +1,14 @@
 /**
  * Records histories for the replay tests: `npx tsx test/workflows/record-histories.ts <version>` writes those that are
- * not there yet. A history that is there is never written again: it stands for runs that are in flight somewhere.
+ * not there yet, or those of them that are named after the version. A history that is there is never written again: it
+ * stands for runs that are in flight somewhere.
+ *
+ * A history from before a change is recorded before it is made. Some were missed, and made up for later:
+ *
+ * - with the code of that time, where it is in a commit: this file, in a clone at b26583d, which is 0.4;
+ * - else with later code in which the old branch runs, in a clone that is thrown away: `REVISION` is 1, and `patched()` is
+ *   replaced by `false` where the case says so. That is what a worker of that time did at this place, and no more than
+ *   that is what such a history stands for.
  */
 import { readdirSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
@@ -24,7 +32,9 @@ import { until } from '../support/world.js';
 import { settled, threadConfig } from '../threads/thread-world.js';
 
 const version = process.argv[2];
+const only = process.argv.slice(3);
 if (version === undefined) throw new Error('Give the version that the histories stand for, such as 0.1.');
+const isAsked = (name: string) => only.length === 0 || only.includes(name);
 
 installRuntimeLog(console.error);
 
@@ -34,6 +44,7 @@ const child = (...turns: Parameters<typeof script>[0]) => ({
   args: { script: script(turns) },
 });
 const ask = { tool: 'runtime.user.ask_clarification', args: { question: 'Which one?' } };
+const always = { tool: 'test.guarded.always', args: { text: 'x' } };
 const client_tools = [{ name: 'client_look', description: 'Looks.', input_schema: { type: 'object' } }];
 
 interface Case {
@@ -51,6 +62,8 @@ interface Case {
   bare?: boolean;
   /** The question is answered by a signal, from somebody with so long a name. */
   answeredBy?: string;
+  /** Before the question is answered, the answer comes as a signal that the workflow of then does not know. */
+  unknownSignal?: true;
 }
 
 const CASES: Record<string, Case> = {
@@ -112,6 +125,12 @@ const CASES: Record<string, Case> = {
     input: script([{ tool_calls: [ask] }, { text: 'Done.' }]),
     answeredBy: 'x'.repeat(3_000),
   },
+  /** Of 0.7: a command could not come as a signal. */
+  'a-command-by-signal': {
+    trees: true,
+    input: script([{ tool_calls: [ask] }, { text: 'Done.' }]),
+    unknownSignal: true,
+  },
   'a-child-that-waits': {
     trees: true,
     input: script([{ tool_calls: [child({ tool_calls: [ask] }, { text: 'asked' })] }, { text: 'Done.' }]),
@@ -140,6 +159,15 @@ const CASES: Record<string, Case> = {
   },
   'time-budget-stops-a-tool': {
     input: script([{ tool_calls: [call('tools.act', { do: 'hang' })] }], { text: 'In short.' }),
+    request: { limits: { run: { time_budget: '1s' } } },
+  },
+  /** Of 0.4, at b26583d: what the synthesis failed of was lost, and it was not compacted. */
+  'synthesis-failed-after-the-deadline': {
+    input: script([{ tool_calls: [call('tools.act', { do: 'hang' })] }], { fail: { code: 'model_unauthorized' } }),
+    request: { limits: { run: { time_budget: '1s' } } },
+  },
+  'synthesis-too-long-after-the-deadline': {
+    input: script([{ tool_calls: [call('tools.act', { do: 'hang' })] }], { fail: { code: 'model_context_exceeded' } }),
     request: { limits: { run: { time_budget: '1s' } } },
   },
   'model-retried': {
@@ -176,11 +204,33 @@ interface ThreadCase {
   deleteAt?: string;
   /** Every message is sent twice, as by a client whose connection broke, and read after that. */
   repeats?: true;
+  /** Each turn asks a question beside its client tool: whether it is answered before the tool has its result, or after. */
+  asks?: ('before' | 'after')[];
+  /** Between two turns a message comes as a signal that the workflow of then does not know. */
+  unknownSignal?: true;
+  /** With the agents that ask; what they ask is answered at the run. */
+  asksAtRun?: true;
+  /** While its only turn goes on, it is told of a call that waits for the client, with a note of so many characters. */
+  toldWith?: number;
+  /** The second message comes in a batch, under a key of so many characters. */
+  keyOf?: number;
 }
 
 const look = { tool: 'client.declared.client_look', args: {} };
 const question = (n: number) => `fact_${n} ${'x'.repeat(700)}`;
 const THREADS: Record<string, ThreadCase> = {
+  /** Of 0.4, at b26583d: a question or an approval of a turn was not the user's turn. */
+  'thread-that-asks': { turns: [{ tool_calls: [ask, always] }, { text: 'Done.' }], say: [], asksAtRun: true },
+  /** Of 0.6, without THREAD_PAUSES: the thread is still on a worker of before, its turn on one that tells what is asked. */
+  'thread-that-asks-during-a-deploy': {
+    turns: [{ tool_calls: [ask, always] }, { text: 'Done.' }],
+    say: [],
+    asksAtRun: true,
+  },
+  /** Of 0.5, without BOUNDED_TEXTS and THREAD_PAUSES: a notice of any size was taken. */
+  'thread-told-too-much': { turns: [{ text: ['well'], hang: true }], say: [], toldWith: 5_000 },
+  /** Of 0.5, without BOUNDED_TEXTS: a message of a batch of any size was taken. */
+  'thread-batch-with-a-long-key': { turns: [{ text: 'One.' }, { text: 'Two.' }], say: ['two'], keyOf: 2_000 },
   'thread-with-tools-and-goals': {
     turns: [
       { text: 'Looking.', tool_calls: [echo, look] },
@@ -219,6 +269,17 @@ const THREADS: Record<string, ThreadCase> = {
     say: ['more', 'more'],
     repeats: true,
   },
+  /** Of 0.7: a question was shown, and answered, while the client still owed results of its tools. */
+  'thread-question-beside-client-tool': {
+    turns: [{ tool_calls: [ask, look] }, { text: 'One.' }, { tool_calls: [ask, look] }, { text: 'Two.' }],
+    say: ['again'],
+    asks: ['before', 'after'],
+  },
+  'thread-with-a-command-by-signal': {
+    turns: Array.from({ length: 3 }, (_, n) => ({ text: `Answer ${n + 1}.` })),
+    say: ['more'],
+    unknownSignal: true,
+  },
 };
 
 const recorded = readdirSync(new URL('histories/', import.meta.url));
@@ -232,10 +293,22 @@ const server = await startEmbeddedServer({
 const dataDir = await mkdtemp(join(tmpdir(), 'perdure-record-'));
 for (const [
   name,
-  { input, request, cancelAt, live, trees = false, runtime: given, window, answerAfterMs, bare, answeredBy },
+  {
+    input,
+    request,
+    cancelAt,
+    live,
+    trees = false,
+    runtime: given,
+    window,
+    answerAfterMs,
+    bare,
+    answeredBy,
+    unknownSignal,
+  },
 ] of Object.entries(CASES)) {
   const file = fileURLToPath(new URL(`histories/${version}-${name}.json`, import.meta.url));
-  if (recorded.some((file) => file.endsWith(`-${name}.json`))) continue;
+  if (!isAsked(name) || recorded.some((file) => file.endsWith(`-${name}.json`))) continue;
   const runtime = given ?? (name === 'continued-as-new' ? { continue_as_new_after_events: 40 } : {});
   const worker = await startWorker({
     connection: { address: server.address },
@@ -275,6 +348,10 @@ for (const [
       await worker.temporal.workflow.getHandle(run_id).signal('answer_clarification', given);
       continue;
     }
+    if (unknownSignal === true && event.type === 'await_clarification') {
+      const command = { await_id: event.await_id, answer: 'By signal.' };
+      await sendCommand(worker, run_id, { id: 'key', name: 'answer_clarification', command });
+    }
     await answer(worker, event, answerAfterMs ?? (name === 'a-long-pause' ? 3_000 : 0));
   }
   await record(worker, run_id, file);
@@ -283,8 +360,9 @@ for (const [
 }
 for (const [name, each] of Object.entries(THREADS)) {
   const { turns = [], window, titled = false, say, goals, runtime = {}, cancelAt, deleteAt, repeats } = each;
+  const { asks, asksAtRun, toldWith, keyOf } = each;
   const file = fileURLToPath(new URL(`histories/${version}-${name}.json`, import.meta.url));
-  if (recorded.some((known) => known.endsWith(`-${name}.json`))) continue;
+  if (!isAsked(name) || recorded.some((known) => known.endsWith(`-${name}.json`))) continue;
   const worker = await startWorker({
     connection: { address: server.address },
     namespace: 'default',
@@ -296,7 +374,7 @@ for (const [name, each] of Object.entries(THREADS)) {
   const { runs, threads } = worker.client;
   const messages = [window?.first ?? script(turns)];
   const { thread_id } = await threads.start({
-    agent_id: window === undefined ? 'test.agent' : WINDOW_AGENT,
+    agent_id: window !== undefined ? WINDOW_AGENT : (asks ?? asksAtRun) === undefined ? 'test.agent' : 'test.node',
     messages,
     client_tools,
     ...(goals === undefined ? {} : { goals }),
@@ -308,7 +386,22 @@ for (const [name, each] of Object.entries(THREADS)) {
     const isLast = turn === say.length + 1;
     const stopAt = isLast ? deleteAt : cancelAt;
     for await (const event of runs.stream(`${thread_id}/turn_${turn}`)) {
-      if (event.type === 'await_external_tools') await answerThread(worker, thread_id);
+      const sayThis = () => threads.send(thread_id, { message: 'This one.' });
+      if (event.type === 'await_external_tools') {
+        await until(async () => (await threads.header(thread_id)).pending.length > 0, 'the client to be asked');
+        if (asks?.[turn - 1] === 'before') await sayThis();
+        await answerThread(worker, thread_id);
+        if (asks?.[turn - 1] === 'after') {
+          await until(async () => (await threads.header(thread_id)).status === 'user_turn', 'the question');
+          await sayThis();
+        }
+      } else if (asksAtRun === true) await answer(worker, event, 1_000);
+      if (toldWith !== undefined && event.type === 'text_chunk') {
+        await handle.signal('child_await', noticeOf(`${thread_id}/turn_${turn}`, 'x'.repeat(toldWith)));
+        const isTold = async () => (await threads.header(thread_id)).status === 'client_tool_turn';
+        await until(isTold, 'the notice to be taken');
+        await threads.cancel(thread_id);
+      }
       if (event.type === stopAt) await (isLast ? threads.delete(thread_id) : threads.cancel(thread_id));
     }
     if (isLast && deleteAt !== undefined) await handle.result();
@@ -317,7 +410,17 @@ for (const [name, each] of Object.entries(THREADS)) {
     const next = say[turn - 1];
     if (next === undefined) continue;
     if (repeats !== undefined) await threads.get(thread_id, { reader: 'somebody' });
+    if (keyOf !== undefined) {
+      const message = { role: 'user', content: [{ content_type: 'text', text: next }] };
+      const args = [{ commands: [{ key: 'x'.repeat(keyOf), message }] }] as const;
+      await handle.executeUpdate('send_messages', { args: [...args] });
+      continue;
+    }
     const options = repeats === undefined ? {} : { mark: { by: 'somebody', digest: next } };
+    if (each.unknownSignal === true) {
+      const message = { role: 'user', content: [{ content_type: 'text', text: 'by signal' }] };
+      await sendCommand(worker, thread_id, { id: 'key', name: 'send_message', command: { message } });
+    }
     for (let n = 0; n < (repeats === undefined ? 1 : 2); n++) await threads.send(thread_id, { message: next }, options);
   }
   await record(worker, thread_id, file, runId);
@@ -329,7 +432,16 @@ for (const [name, each] of Object.entries(THREADS)) {
 }
 await server.stop();
 
-function configOf({ window, titled = false }: ThreadCase, runtime: RuntimeOptions): ConfigOptions {
+/** From the run of a turn: a call waits for the client. */
+function noticeOf(run_id: string, note: string): object {
+  const link = { run_id, agent_id: 'test.agent', stream_key: `perdure.run.${run_id}` };
+  const calls = [{ tool_call_id: 'call_1_1', tool_id: 'client.declared.client_look', arguments: {} }];
+  const change = { link, await_id: 'external_tools_1', kind: 'external_tools', state: 'open', calls };
+  return { via: run_id, paused: true, changes: [change], note };
+}
+
+function configOf({ window, titled = false, asks, asksAtRun }: ThreadCase, runtime: RuntimeOptions): ConfigOptions {
+  if (asks !== undefined || asksAtRun === true) return treeConfig(runtime);
   if (window !== undefined) {
     const { tokens } = window;
     return windowConfig(createWindowModel(tokens), { context_tokens: tokens }, runtime);
@@ -358,8 +470,18 @@ async function answer({ client: { runs } }: RunningWorker, event: StreamEvent, w
   }
 }
 
+/** Until a workflow task has seen it. */
+async function sendCommand({ temporal }: RunningWorker, id: string, command: object): Promise<void> {
+  const handle = temporal.workflow.getHandle(id);
+  await handle.signal('command', command);
+  await until(async () => {
+    const { events } = await handle.fetchHistory();
+    const signaled = events?.findIndex((event) => event.workflowExecutionSignaledEventAttributes != null) ?? -1;
+    return events?.slice(signaled).some((event) => event.workflowTaskCompletedEventAttributes != null) === true;
+  }, 'the signal to be handled');
+}
+
 async function answerThread({ client }: RunningWorker, threadId: string): Promise<void> {
-  await until(async () => (await client.threads.header(threadId)).pending.length > 0, 'the client to be asked');
   const { pending } = await client.threads.header(threadId);
   const tool_results = pending.map(({ tool_use_id }) => ({ tool_use_id, status: 'success' as const, output: 'seen' }));
   await client.threads.submitToolResults(threadId, { tool_results });

@@ -9,7 +9,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RUN_WORKFLOW, SEARCH_ATTRIBUTES } from '../../contract/names.js';
 import { startEmbeddedServer } from '../../worker/embedded-server.js';
 import type { EmbeddedServer } from '../../worker/embedded-server.js';
-import { replayHistories } from '../support/replay-histories.js';
+import { historiesOn, replayHistories } from '../support/replay-histories.js';
+import { storedHistories, storeHistories } from '../support/stored-histories.js';
 import { script, testConfig } from '../support/test-agents.js';
 import { createWorld, until } from '../support/world.js';
 
@@ -45,14 +46,19 @@ it('finds the one history that does not replay, and keeps it', async () => {
   await world.run('test.agent', script([{ text: 'Well.' }]));
   await world.end();
   await until(async () => (await client.workflow.count()).count === 1, 'the run to be listed');
-  expect(await replayHistories(client, { dataDirs, keepIn })).toEqual({ histories: 1, failed: [] });
+  expect(await replayHistories([historiesOn(client)], { dataDirs, keepIn })).toEqual({ histories: 1, failed: [] });
 
   await runWrong(client);
   await until(async () => (await client.workflow.count()).count === 2, 'the wrong one to be listed');
-  const { histories, failed } = await replayHistories(client, { dataDirs, keepIn });
+  const { histories, failed } = await replayHistories([historiesOn(client)], { dataDirs, keepIn });
   expect(histories).toBe(2);
   expect(failed).toMatchObject([{ id: expect.stringContaining('a-wrong-one') as string }]);
   expect(JSON.parse(await readFile(failed[0]?.file ?? '', 'utf8'))).toHaveProperty('events');
+
+  // As they are kept of a server that is gone by then.
+  await storeHistories(dataDirs, historiesOn(client));
+  const stored = await replayHistories([storedHistories(dataDirs)], { dataDirs, keepIn });
+  expect(stored).toEqual({ histories, failed });
 });
 
 async function runWrong(client: Client): Promise<void> {

@@ -16,16 +16,18 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { OpenedThread, ThreadActivities } from '../../contract/activities.js';
-import { emptyContext } from '../../contract/thread-context.js';
+import { betweenTexts, emptyContext } from '../../contract/thread-context.js';
 import type { ThreadRequest } from '../../contract/thread-request.js';
 import { checkRevision, REVISION } from '../patches.js';
 import { engineMessage, failureOf } from '../run-failure.js';
+import { declareTools } from './client-tools.js';
 import { addMessage, addSpoken, beginTurn, compactThread, setStatus, setTitle } from './change-thread.js';
 import { runTurn } from './run-turn.js';
 import { writeTitle } from './write-title.js';
 import { cancelTurn } from './show-waiting.js';
 import { registerThreadHandlers } from './thread-handlers.js';
 import { createThreadPageView } from './thread-page.js';
+import { isFull, refuseQueued } from './thread-room.js';
 import { beginThread, carryThread, resumeThread } from './thread-state.js';
 import type { CarriedThread, Thread } from './thread-state.js';
 
@@ -54,8 +56,7 @@ async function converse(thread: Thread, raw: unknown): Promise<ThreadOutput> {
   const opened = thread.opened ?? (await open(thread, raw));
   checkRevision(opened.revision);
   for (;;) {
-    const next = thread.turn === undefined && !thread.deleted ? thread.queue.shift() : undefined;
-    if (next !== undefined) beginTurn(thread, next);
+    takeNext(thread);
     page.show();
     await condition(() => thread.deleted || thread.turn !== undefined || isDue(thread, opened));
     if (isDue(thread, opened) && !thread.deleted) await continueLater(thread, opened);
@@ -69,6 +70,16 @@ async function converse(thread: Thread, raw: unknown): Promise<ThreadOutput> {
   }
 }
 
+/** The next of the messages that wait. */
+function takeNext(thread: Thread): void {
+  while (thread.turn === undefined && !thread.deleted) {
+    const next = thread.queue.shift();
+    if (next === undefined) return;
+    if (isFull(thread)) refuseQueued(thread, next);
+    else beginTurn(thread, next);
+  }
+}
+
 async function open(thread: Thread, request: unknown): Promise<OpenedThread> {
   const { openThread } = proxyActivities<ThreadActivities>({
     startToCloseTimeout: 10_000,
@@ -78,6 +89,7 @@ async function open(thread: Thread, request: unknown): Promise<OpenedThread> {
   try {
     const opened = await openThread({ thread_id: thread.thread_id, request, revision: REVISION });
     thread.opened = opened;
+    thread.context = emptyContext(betweenTexts(opened.revision));
     begin(thread, opened.request);
     return opened;
   } catch (error) {
@@ -95,7 +107,7 @@ function begin(thread: Thread, request: ThreadRequest): void {
   for (const message of messages.slice(0, -1)) addSpoken(thread, message);
   const last = messages.at(-1);
   const { goals, client_tools, client_context, analysis_scope } = request;
-  if (client_tools != null) thread.client_tools = client_tools;
+  if (client_tools != null) declareTools(thread, client_tools);
   if (analysis_scope != null) thread.analysis_scope = analysis_scope;
   const about = { ...(goals == null ? {} : { goals }), ...(client_context == null ? {} : { client_context }) };
   if (last !== undefined) beginTurn(thread, { message: last, ...about });
@@ -126,6 +138,7 @@ async function continueLater(thread: Thread, opened: OpenedThread): Promise<void
 async function end(thread: Thread, show: () => void): Promise<ThreadOutput> {
   thread.messages.length = 0;
   thread.context = emptyContext();
+  thread.held_bytes = 0;
   delete thread.compaction;
   thread.goals = [];
   thread.title = null;

@@ -9,7 +9,7 @@
  * Q3  Words approve nothing: that takes a decision with the digest of the call that was read.
  */
 import { getExternalWorkflowHandle } from '@temporalio/workflow';
-import type { ApprovalAnswer, ChildAwaitChange, ClarificationAnswer } from '../../contract/awaits.js';
+import type { AnswerRules, ApprovalAnswer, ChildAwaitChange, ClarificationAnswer } from '../../contract/awaits.js';
 import { ANSWER_CLARIFICATION, DECIDE_APPROVAL } from '../../contract/names.js';
 import { toldAnswer } from '../../contract/pause-text.js';
 import { answerRefused } from '../../contract/policy.js';
@@ -18,8 +18,9 @@ import type { Principal } from '../../contract/principal.js';
 import { TEXT_LIMITS, utf8Bytes } from '../../contract/sizes.js';
 import { malformedDecision } from '../../contract/thread-commands.js';
 import type { DecideCommand, OpenPause, SendAnswer, SendCommand } from '../../contract/thread-commands.js';
-import type { MessageInput } from '../../contract/thread-request.js';
+import { textOf } from '../../contract/thread-context.js';
 import { addSpoken } from './change-thread.js';
+import { declareTools } from './client-tools.js';
 import { refusal } from './refuse-command.js';
 import { showWaiting } from './show-waiting.js';
 import type { Said, Thread, Turn } from './thread-state.js';
@@ -27,7 +28,7 @@ import type { Said, Thread, Turn } from './thread-state.js';
 /** The question that a message like this would answer. */
 export function questionFor({ turn, pauses }: Thread, { on_busy }: SendCommand): OpenPause | undefined {
   if (turn === undefined || turn.cancellation !== undefined || on_busy === 'interrupt') return undefined;
-  return pauses.find(({ kind, asked }) => kind === 'clarification' && asked !== undefined);
+  return pauses.find(({ kind, asked, held }) => kind === 'clarification' && asked !== undefined && held !== true);
 }
 
 /** Throws where the message cannot be the answer. */
@@ -35,17 +36,17 @@ export function checkAnswer(thread: Thread, question: OpenPause, { message, goal
   const what = `thread ${thread.thread_id} waits for the answer to ${question.await_id} of run ${question.run_id}`;
   if (goals.length > 0)
     throw refusal('invalid_request', `${what}, and its turn has its goals already: answer first, then declare goals`);
-  const bytes = utf8Bytes(textOf(message));
+  const bytes = utf8Bytes(textOf(message.content));
   if (bytes > TEXT_LIMITS.answer)
     throw refusal('input_too_large', `${what}, which has at most ${TEXT_LIMITS.answer} bytes; this has ${bytes}`);
-  checkTheirs(thread, question, 'answers', by);
+  checkTheirs(thread, question.rules, 'answers', by);
 }
 
 export function answerQuestion(thread: Thread, turn: Turn, question: OpenPause, said: Said, by: By): SendAnswer {
   const { run_id, await_id } = question;
-  const answer: ClarificationAnswer = { await_id, answer: textOf(said.message), ...by };
+  const answer: ClarificationAnswer = { await_id, answer: textOf(said.message.content), ...by };
   // For the turns to come: this one has what it began with.
-  if (said.client_tools !== undefined) thread.client_tools = said.client_tools;
+  if (said.client_tools !== undefined) declareTools(thread, said.client_tools);
   if (said.analysis_scope !== undefined) thread.analysis_scope = said.analysis_scope;
   (turn.answering ??= []).push({ run_id, await_id, said });
   close(thread, question);
@@ -62,7 +63,7 @@ export function confirmAnswer({ turn }: Thread, { link, await_id, resolution, an
   const isHeard = (given: string) =>
     resolution === undefined || (resolution === 'answered' && (answer ?? toldAnswer(given)) === toldAnswer(given));
   turn.answering = turn.answering.filter(
-    (each) => each.run_id !== link.run_id || each.await_id !== await_id || !isHeard(textOf(each.said.message)),
+    (each) => each.run_id !== link.run_id || each.await_id !== await_id || !isHeard(textOf(each.said.message.content)),
   );
 }
 
@@ -81,19 +82,23 @@ export function checkDecision(thread: Thread, command: unknown): void {
   const { tool_use_id, digest, by } = command as DecideCommand;
   const pause = approvalOf(thread, tool_use_id);
   if (pause === undefined) {
-    const open = thread.pauses.flatMap(({ kind, asked }) =>
-      kind === 'approval' && asked !== undefined ? [asked.tool_use_id] : [],
+    const open = thread.pauses.flatMap(({ kind, asked, held }) =>
+      kind === 'approval' && asked !== undefined && held !== true ? [asked.tool_use_id] : [],
     );
     const list = open.length === 0 ? 'Nothing waits for approval' : `Open: ${open.join(', ')}`;
     throw refuse(
       `${tool_use_id.slice(0, 200)} does not wait for approval: it was decided, or was never asked. ${list}`,
     );
   }
-  if (pause.asked?.digest !== digest)
+  if (pause.asked?.digest === undefined)
+    throw refuse(
+      `${tool_use_id} is too long to be shown in a thread: read it in the log of run ${pause.run_id}, and decide it there, with the digest of its await_approval`,
+    );
+  if (pause.asked.digest !== digest)
     throw refuse(
       `the digest is not that of ${tool_use_id}: what would be decided is another call than the one that waits`,
     );
-  checkTheirs(thread, pause, 'approvals', by);
+  checkTheirs(thread, pause.rules, 'approvals', by);
 }
 
 /** Takes a decision that was not refused. */
@@ -123,7 +128,9 @@ type By = Pick<SendCommand, 'by' | 'answered_by'>;
 
 function approvalOf({ turn, pauses }: Thread, toolUseId: string): OpenPause | undefined {
   if (turn?.cancellation !== undefined) return undefined;
-  return pauses.find(({ kind, asked }) => kind === 'approval' && asked?.tool_use_id === toolUseId);
+  return pauses.find(
+    ({ kind, asked, held }) => kind === 'approval' && asked?.tool_use_id === toolUseId && held !== true,
+  );
 }
 
 function close(thread: Thread, pause: OpenPause): void {
@@ -132,17 +139,13 @@ function close(thread: Thread, pause: OpenPause): void {
 }
 
 /** The run checks it once more. */
-function checkTheirs(
+export function checkTheirs(
   { opened }: Thread,
-  { rules = [] }: OpenPause,
+  rules: AnswerRules = [],
   kind: 'answers' | 'approvals',
   by: Principal | undefined,
 ): void {
   if (by === undefined || opened === undefined) return;
   const why = answerRefused(rules, kind, by, callerOf(opened.request).principal);
   if (why !== undefined) throw refusal('forbidden', why);
-}
-
-function textOf({ content }: MessageInput): string {
-  return content.map((block) => block.text).join('\n\n');
 }

@@ -1,10 +1,12 @@
 /** Every change of what a client sees of a thread goes through here, and is counted: that is what deltas are made of. */
-import type { CollectedTurn } from '../../contract/activities.js';
 import type { ThreadCompaction } from '../../contract/compaction.js';
-import { closeOpenCalls, contextOf, foldContext } from '../../contract/thread-context.js';
+import { utf8Bytes } from '../../contract/sizes.js';
+import { closeOpenCalls, contextOf, foldContext, foldResults, textOf } from '../../contract/thread-context.js';
 import { turnRunId } from '../../contract/thread-ids.js';
 import type { AgentMessage, AgentThreadStatus } from '../../contract/thread-records.js';
-import type { MessageInput } from '../../contract/thread-request.js';
+import type { SeedMessage } from '../../contract/seed-messages.js';
+import { isSince2 } from '../patches.js';
+import { declareTools } from './client-tools.js';
 import type { Said, Thread, Turn } from './thread-state.js';
 import { showUnseen } from './unseen-requests.js';
 
@@ -30,19 +32,22 @@ export function goalsChanged(thread: Thread): void {
 export function addMessage(thread: Thread, message: AgentMessage): void {
   foldContext(thread.context, message, thread.messages.length);
   thread.messages.push(message);
+  thread.held_bytes += utf8Bytes(JSON.stringify(message));
   thread.counter += 1;
 }
 
-export function addSpoken(thread: Thread, { role, content }: MessageInput): void {
+export function addSpoken(thread: Thread, { role, content }: SeedMessage): void {
   addMessage(thread, { role, content, status: 'completed', created: new Date().toISOString() });
 }
 
 /** A user's message is in the record from here on, and its answer is awaited. */
-export function beginTurn(thread: Thread, said: Said): Turn {
+export function beginTurn(thread: Thread, said: Omit<Said, 'message'> & { message: SeedMessage }): Turn {
   const { message, goals = [], client_tools } = said;
-  const text = message.content.map((block) => block.text).join('\n\n');
-  if (client_tools !== undefined) thread.client_tools = client_tools;
+  const text = textOf(message.content);
+  if (client_tools !== undefined) declareTools(thread, client_tools);
   if (said.analysis_scope !== undefined) thread.analysis_scope = said.analysis_scope;
+  // What a caller brings along of the calls before it is a part of the conversation before it.
+  foldResults(thread.context, message.content, thread.messages.length);
   closeOpenCalls(thread.context, thread.messages.length);
   const { messages, digest, characters } = thread.context;
   const number = ++thread.turns;
@@ -58,8 +63,9 @@ export function beginTurn(thread: Thread, said: Said): Turn {
     ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
     started: false,
   };
-  addSpoken(thread, { ...message, content: [{ content_type: 'text', text }] });
-  showUnseen(thread, said.mark);
+  const asOne = { ...message, content: [{ content_type: 'text' as const, text }] };
+  addSpoken(thread, isSince2(thread.opened?.revision) ? message : asOne);
+  showUnseen(thread, said.mark, turn.run_id);
   if (thread.title === null) {
     setTitle(thread, titleOf(text));
     thread.title_is_draft = thread.opened?.title_profile !== undefined;
@@ -73,8 +79,10 @@ export function beginTurn(thread: Thread, said: Said): Turn {
       message_sequence_num: turn.message_sequence_num,
       created: new Date().toISOString(),
       concluded_at: null,
+      achieve_tool_use_id: null,
     });
   }
+  if (goals.length > 0) thread.held_bytes += utf8Bytes(JSON.stringify(goals));
   if (goals.length > 0) goalsChanged(thread);
   thread.turn = turn;
   setStatus(thread, 'roboto_turn');
@@ -84,18 +92,7 @@ export function beginTurn(thread: Thread, said: Said): Turn {
 /** Models read the conversation so from the next turn on; the messages stay. */
 export function compactThread(thread: Thread, compaction: ThreadCompaction): void {
   thread.compaction = compaction;
-  thread.context = contextOf(thread.messages, compaction);
-}
-
-/** What the run of a turn has put behind a summary, in terms of the record. */
-export function compactionOf(
-  { context }: Thread,
-  { prefix, message_sequence_num: asked }: Turn,
-  { summary, thread_messages, turn_messages }: NonNullable<CollectedTurn['compacted']>,
-): ThreadCompaction {
-  if (turn_messages > 0) return { summary, from: asked + 1 + turn_messages, also: asked };
-  const isAll = thread_messages >= prefix.length;
-  return { summary, from: isAll ? asked : (context.origins[thread_messages] ?? asked) };
+  thread.context = contextOf(thread.messages, compaction, thread.context.between);
 }
 
 function titleOf(text: string): string {

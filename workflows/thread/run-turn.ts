@@ -16,13 +16,15 @@ import type { CollectedTurn, OpenedThread, ThreadActivities } from '../../contra
 import { CANCEL, MEMO, RUN_WORKFLOW } from '../../contract/names.js';
 import { inherited } from '../../contract/principal.js';
 import type { RunOutcome, RunOutput, RunRequest } from '../../contract/run.js';
-import { beginTurnMessages, endTurn } from '../../contract/thread-projection.js';
+import { compactionOf } from '../../contract/thread-context.js';
+import { endTurn } from '../../contract/thread-projection.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
 import { takeNews } from '../../contract/tool-state.js';
+import { beginTurnMessages } from '../../contract/turn-messages.js';
+import { summaryLine } from '../../contract/ui-markdown.js';
 import { failure } from '../run-failure.js';
-import { summary } from '../run-page.js';
 import { keepUnheard } from './answer-pauses.js';
-import { addMessage, compactionOf, compactThread, goalsChanged, setStatus } from './change-thread.js';
+import { addMessage, compactThread, goalsChanged, setStatus } from './change-thread.js';
 import type { Thread, Turn } from './thread-state.js';
 
 export async function runTurn(thread: Thread, opened: OpenedThread, turn: Turn): Promise<void> {
@@ -33,11 +35,16 @@ export async function runTurn(thread: Thread, opened: OpenedThread, turn: Turn):
   const collected = thread.deleted ? nothing : await collect(thread, turn, outcome);
   thread.turn = undefined;
   thread.pending = [];
+  thread.given = [];
   thread.pauses = [];
+  thread.holding = [];
   if (thread.deleted) return;
   for (const message of collected.messages) addMessage(thread, message);
   const { compacted } = collected;
-  if (compacted !== undefined) compactThread(thread, compactionOf(thread, turn, compacted));
+  if (compacted !== undefined) {
+    const { prefix, message_sequence_num: asked } = turn;
+    compactThread(thread, compactionOf(thread.context, { length: prefix.length, asked }, compacted));
+  }
   const failedGoals = concludeGoals(thread, turn, collected.goals);
   keepUnheard(thread, turn);
   // A message that waits begins the next turn at once: nobody is told in between that it is theirs.
@@ -54,7 +61,7 @@ async function answer(thread: Thread, opened: OpenedThread, turn: Turn): Promise
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
-      staticSummary: summary(`${agent_id}: ${turn.input}`),
+      staticSummary: summaryLine(`${agent_id}: ${turn.input}`),
       memo: {
         ...(org_id === undefined ? {} : { [MEMO.org_id]: org_id }),
         ...(created_by === undefined ? {} : { [MEMO.created_by]: created_by }),
@@ -109,7 +116,7 @@ async function collect(thread: Thread, turn: Turn, outcome: RunOutcome): Promise
     startToCloseTimeout: 60_000,
     heartbeatTimeout: 10_000,
     retry: { maximumAttempts: 5 },
-    summary: summary(`messages of turn ${turn.number}`),
+    summary: summaryLine(`messages of turn ${turn.number}`),
   });
   const at = new Date().toISOString();
   const { thread_id } = thread;
@@ -138,6 +145,7 @@ function concludeGoals(thread: Thread, turn: Turn, concluded: CollectedTurn['goa
     const end = concluded.find((candidate) => candidate.goal_id === `goal_${index + 1}`);
     goal.status = end?.status ?? 'failed';
     goal.concluded_at = end?.at ?? new Date().toISOString();
+    if (end?.tool_use_id !== undefined) goal.achieve_tool_use_id = end.tool_use_id;
   }
   if (own.length > 0) goalsChanged(thread);
   return own.some((goal) => goal.status === 'failed');

@@ -2,12 +2,15 @@
 import type { Cancellation } from '../../contract/run.js';
 import type { AgentThreadStatus } from '../../contract/thread-records.js';
 import { setStatus } from './change-thread.js';
+import { wantsLeave } from './hold-pauses.js';
 import type { Thread } from './thread-state.js';
 
 /** Whoever is asked something has the turn, whatever else is going on; unless the turn is being stopped. */
-function waitingStatus({ pending, pauses, turn }: Thread): AgentThreadStatus {
-  if (pending.length > 0) return 'client_tool_turn';
-  const isAsking = turn?.cancellation === undefined && pauses.some((pause) => pause.asked !== undefined);
+function waitingStatus(thread: Thread): AgentThreadStatus {
+  const { pending, pauses, turn } = thread;
+  if (pending.length > 0 && !wantsLeave(thread)) return 'client_tool_turn';
+  const isAsking =
+    turn?.cancellation === undefined && pauses.some((pause) => pause.asked !== undefined && pause.held !== true);
   return isAsking ? 'user_turn' : 'roboto_turn';
 }
 

@@ -1,28 +1,54 @@
 /** What is said to a thread: a message begins a turn, waits for one, interrupts one, or answers what one asks. */
 import { ApplicationFailure, patched } from '@temporalio/workflow';
-import { oversized, QUEUED_MESSAGES } from '../../contract/sizes.js';
+import { bytesOf, oversized, QUEUED_MESSAGES } from '../../contract/sizes.js';
+import { statusInWords } from '../../contract/thread-status.js';
 import { malformedSend } from '../../contract/thread-commands.js';
-import type { SendAnswer, SendBatchAnswer, SendCommand } from '../../contract/thread-commands.js';
+import type { OpenPause, SendAnswer, SendBatchAnswer, SendCommand } from '../../contract/thread-commands.js';
 import { BOUNDED_TEXTS } from '../patches.js';
 import { answerQuestion, checkAnswer, questionFor } from './answer-pauses.js';
 import { beginTurn } from './change-thread.js';
+import { checkTools } from './client-tools.js';
 import { refusal, refuseDeleted, refuseOversized } from './refuse-command.js';
 import { cancelTurn } from './show-waiting.js';
 import { answeredBefore, once } from './taken-commands.js';
-import type { Thread } from './thread-state.js';
+import { checkRoom, isBounded } from './thread-room.js';
+import type { Said, Thread } from './thread-state.js';
 import { answerBefore, noteUnseen } from './unseen-requests.js';
 
-/** What is wrong with one message of a batch is told to its sender, and the others are taken. */
-export function sendOfBatch(thread: Thread, given: unknown): SendBatchAnswer[number] {
+function inBatch(given: unknown): { id: string | undefined; command: SendCommand } {
   const { key, ...command } = (typeof given === 'object' && given !== null ? given : {}) as SendCommand & {
     key?: unknown;
   };
-  const id = typeof key === 'string' ? key : undefined;
+  return { id: typeof key === 'string' ? key : undefined, command };
+}
+
+/** Throws where there is room for none of a batch: one that is taken is in the history, with all that it refuses. */
+export function refuseWhereFull(thread: Thread, batch: readonly unknown[]): void {
+  const refusals = batch.map((given) => {
+    const { id, command } = inBatch(given);
+    if (answeredBefore(thread, id) !== undefined) return undefined;
+    try {
+      checkSend(thread, command);
+      checkRoom(thread, command);
+      return undefined;
+    } catch (error) {
+      const isFull = error instanceof ApplicationFailure && /^(rate_limited|thread_full)$/.test(error.type ?? '');
+      return isFull ? error : undefined;
+    }
+  });
+  const [first] = refusals;
+  if (first !== undefined && !refusals.includes(undefined)) throw first;
+}
+
+/** What is wrong with one message of a batch is told to its sender, and the others are taken. */
+export function sendOfBatch(thread: Thread, given: unknown): SendBatchAnswer[number] {
+  const { id, command } = inBatch(given);
   const known = answeredBefore(thread, id);
   if (known !== undefined) return known;
   try {
     if (oversized(given) !== undefined && patched(BOUNDED_TEXTS)) refuseOversized(thread, given);
     checkSend(thread, command);
+    if (isBounded(thread)) checkRoom(thread, command);
   } catch (error) {
     if (!(error instanceof ApplicationFailure)) throw error;
     return { code: error.type ?? 'invalid_request', message: error.message };
@@ -34,15 +60,16 @@ export function sendOnce(thread: Thread, command: SendCommand): SendAnswer {
   const { mark } = command;
   const before = answerBefore(thread, mark);
   if (before !== undefined) return before;
-  const answer = { ...send(thread, command), ...(mark === undefined ? {} : { digest: mark.digest }) };
-  noteUnseen(thread, mark, answer);
+  const question = questionFor(thread, command);
+  const answer = { ...send(thread, command, question), ...(mark === undefined ? {} : { digest: mark.digest }) };
+  noteUnseen(thread, mark, answer, question);
   return answer;
 }
 
-function send(thread: Thread, command: SendCommand): SendAnswer {
+function send(thread: Thread, command: SendCommand, question: OpenPause | undefined): SendAnswer {
   const { thread_id } = thread;
   const { message, client_tools, goals, client_context, analysis_scope, on_busy, mark } = command;
-  const said = {
+  const said: Said = {
     message,
     at: new Date().toISOString(),
     ...(client_tools === undefined ? {} : { client_tools }),
@@ -51,13 +78,13 @@ function send(thread: Thread, command: SendCommand): SendAnswer {
     ...(mark === undefined ? {} : { mark }),
     ...(goals === undefined ? {} : { goals: goals.map((goal) => ({ ...goal, goal_data: goal.goal_data ?? {} })) }),
   };
-  const question = questionFor(thread, command);
   if (question !== undefined && thread.turn !== undefined) {
     const { by, answered_by } = command;
     const whose = { ...(by === undefined ? {} : { by }), ...(answered_by === undefined ? {} : { answered_by }) };
     return answerQuestion(thread, thread.turn, question, said, whose);
   }
   if (isBusy(thread)) {
+    said.bytes = bytesOf(said);
     if (on_busy === 'interrupt') {
       cancelTurn(thread, { reason: 'user_requested', note: 'interrupted by the next message' });
       thread.queue.unshift(said);
@@ -81,17 +108,18 @@ export function checkSend(thread: Thread, command: unknown): void {
   if (why !== undefined) throw refusal('invalid_request', `thread ${thread.thread_id} refused the message: ${why}`);
   const { on_busy = 'reject', mark } = command as SendCommand;
   if (answerBefore(thread, mark) !== undefined) return;
+  checkTools(thread, command);
   const question = questionFor(thread, command as SendCommand);
   if (question !== undefined) return checkAnswer(thread, question, command as SendCommand);
-  if (thread.queue.length >= QUEUED_MESSAGES)
+  if (thread.queue.length >= (thread.opened?.runtime.queued_messages ?? QUEUED_MESSAGES))
     throw refusal('rate_limited', `${thread.queue.length} messages wait for their turn in thread ${thread.thread_id}`);
   if (on_busy !== 'reject' || !isBusy(thread)) return;
-  const waits = thread.pauses.find(({ asked }) => asked !== undefined)?.asked;
+  const waits = thread.pauses.find(({ kind, held }) => kind === 'approval' && held !== true)?.asked;
   const doing =
     thread.turn === undefined
       ? 'is about to answer'
       : waits === undefined
-        ? `is at ${thread.turn.run_id} (${thread.status})`
+        ? `is at ${thread.turn.run_id} (${statusInWords(thread)})`
         : `waits for a decision about ${waits.tool_use_id}: approve it or deny it, or cancel the turn`;
   throw refusal('thread_busy', `thread ${thread.thread_id} ${doing}, so it takes no message now`);
 }

@@ -1,5 +1,4 @@
 /** Commands that were taken already: the same one, sent again after continue-as-new, is not a second one. */
-import { currentUpdateInfo } from '@temporalio/workflow';
 import type { SendAnswer } from '../../contract/thread-commands.js';
 import { TAKEN_KEPT } from './thread-state.js';
 import type { Thread } from './thread-state.js';
@@ -22,11 +21,10 @@ export function note(thread: Thread, id: string | undefined, answer: SendAnswer 
   if (thread.taken.length > 2 * TAKEN_KEPT) thread.taken.splice(0, TAKEN_KEPT);
 }
 
-export function isTaken(thread: Thread): boolean {
-  const id = currentUpdateInfo()?.id;
+export function isTaken(thread: Thread, id: string | undefined): boolean {
   return thread.taken.some(([taken]) => taken === id);
 }
 
-export function unlessTaken(thread: Thread, check: () => void): void {
-  if (!isTaken(thread)) check();
+export function unlessTaken(thread: Thread, id: string | undefined, check: () => void): void {
+  if (!isTaken(thread, id)) check();
 }

@@ -31,6 +31,7 @@ export function headerOf(thread: Thread): ThreadHeader {
     ...(turn === undefined ? {} : { turn: { run_id: turn.run_id } }),
     queued: queue.length,
     pending: thread.pending,
+    given: thread.given.map((use) => use.tool_use_id),
     pauses: thread.pauses,
     deleted,
     ...(request.mark === undefined ? {} : { mark: request.mark }),
@@ -41,18 +42,22 @@ export function headerOf(thread: Thread): ThreadHeader {
 
 /** Of a deleted thread: nothing. */
 export function settingsOf({ deleted, opened, analysis_scope, compaction }: Thread): ThreadSettings {
-  const system_prompt = opened?.request.system_prompt;
+  const { system_prompt, model_profile = null, roles, metadata } = opened?.request ?? {};
   if (deleted) return {};
   return {
+    model_profile,
     ...(system_prompt == null ? {} : { system_prompt }),
     ...(analysis_scope === undefined ? {} : { analysis_scope }),
     ...(compaction === undefined ? {} : { compaction }),
+    ...(roles === undefined ? {} : { roles }),
+    ...(metadata === undefined ? {} : { metadata }),
   };
 }
 
 function shown(goal: Goal): AgentThreadGoalRecord {
-  const { goal_type, goal_data, status, message_sequence_num, created, concluded_at } = goal;
-  return { goal_type, goal_data, status, message_sequence_num, created, concluded_at };
+  const { turn: _turn, ...record } = goal;
+  // Of one that was carried from before it was noted.
+  return { ...record, achieve_tool_use_id: record.achieve_tool_use_id ?? null };
 }
 
 /** A message that waits for its turn. */

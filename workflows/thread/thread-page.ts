@@ -1,6 +1,8 @@
 /** What a person sees of a thread in the Temporal UI: search attributes and the current details. */
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttributeName } from '../../contract/names.js';
+import { statusInWords } from '../../contract/thread-status.js';
+import { code, plain } from '../../contract/ui-markdown.js';
 import type { Thread } from './thread-state.js';
 
 export interface ThreadPageView {
@@ -36,13 +38,15 @@ export function createThreadPageView(thread: Thread): ThreadPageView {
 function details(thread: Thread): string {
   const { thread_id, messages, goals, turn, queue, pending, pauses } = thread;
   const lines = [
-    `### ${thread.deleted ? 'Deleted thread' : (thread.title ?? 'Thread')}: ${thread.status}`,
+    `### ${thread.deleted ? 'Deleted thread' : `${plain(thread.title ?? 'Thread')}: ${statusInWords(thread)}`}`,
     '',
-    `- thread \`${thread_id}\`, ${messages.length} messages, ${thread.turns} turns, ${queue.length} waiting`,
-    ...(turn === undefined ? [] : [`- turn ${turn.number}: run \`${turn.run_id}\``]),
-    ...pending.map((use) => `- **waits** for the client’s result of \`${use.tool_use_id}\``),
-    ...pauses.map((pause) => `- **waits** \`${pause.await_id}\` (${pause.kind}) of run \`${pause.run_id}\``),
-    ...goals.filter((goal) => goal.turn === thread.turns).map((goal) => `- goal ${goal.goal_type}: ${goal.status}`),
+    `- thread ${code(thread_id)}, ${messages.length} messages, ${thread.turns} turns, ${queue.length} waiting`,
+    ...(turn === undefined ? [] : [`- turn ${turn.number}: run ${code(turn.run_id)}`]),
+    ...pending.map((use) => `- **waits** for the client’s result of ${code(use.tool_use_id)}`),
+    ...pauses.map((pause) => `- **waits** ${code(pause.await_id)} (${pause.kind}) of run ${code(pause.run_id)}`),
+    ...goals
+      .filter((goal) => goal.turn === thread.turns)
+      .map((goal) => `- goal ${plain(goal.goal_type)}: ${goal.status}`),
   ];
   return [...lines, '', '\u00a0'].join('\n');
 }

@@ -7,15 +7,18 @@ import type { OpenedThread } from '../../contract/activities.js';
 import type { ThreadCompaction } from '../../contract/compaction.js';
 import type { Cancellation } from '../../contract/run.js';
 import type { RequestMark, UnseenRequest } from '../../contract/request-mark.js';
+import { utf8Bytes } from '../../contract/sizes.js';
 import type { OpenPause, PendingToolUse, SendAnswer } from '../../contract/thread-commands.js';
-import { contextOf, emptyContext } from '../../contract/thread-context.js';
+import { betweenTexts, closeOpenCalls, contextOf, emptyContext, foldResults } from '../../contract/thread-context.js';
 import type { ThreadContext } from '../../contract/thread-context.js';
 import type { ThreadFields } from '../../contract/thread-delta.js';
 import type { AgentMessage, AgentThreadGoalRecord, AgentThreadStatus } from '../../contract/thread-records.js';
 import type { GoalInput, MessageInput, ThreadRequest } from '../../contract/thread-request.js';
 import type { StateCells } from '../../contract/tool-state.js';
 import type { ClientToolSpec } from '../../contract/tools.js';
+import type { Outcomes } from '../commands.js';
 import { REVISION } from '../patches.js';
+import type { Holding } from './hold-pauses.js';
 import type { ThreadPageView } from './thread-page.js';
 import { unseenStart } from './unseen-requests.js';
 
@@ -29,6 +32,8 @@ export interface Said {
   analysis_scope?: Record<string, unknown>;
   /** When it came. Since 0.7. */
   at?: string;
+  /** Of all the rest. Since 0.8. */
+  bytes?: number;
 }
 
 /** The turn that is going on. Its user message is in the record; what its run says comes when the run is over. */
@@ -76,6 +81,8 @@ export interface CarriedThread {
   analysis_scope?: Record<string, unknown>;
   compaction?: ThreadCompaction;
   taken: [string, SendAnswer | null][];
+  /** Of commands that came as signals. Since 0.8. */
+  outcomes?: Outcomes;
   /** The shared cells of the tools' state; absent: none. */
   tool_state?: StateCells;
   /** Since 0.4. */
@@ -90,14 +97,21 @@ export interface Thread extends Omit<CarriedThread, 'version' | 'opened' | 'turn
   /** As it came. */
   readonly raw: Partial<ThreadRequest>;
   context: ThreadContext;
+  /** Of messages and goals. */
+  held_bytes: number;
   turn: Turn | undefined;
   /** What a person sees of it in the Temporal UI, once there is something to see. */
   page?: ThreadPageView;
   /** A model is writing the title. */
   titling: boolean;
   pending: PendingToolUse[];
+  /** Those of them that have their results, until the run says so. */
+  given: PendingToolUse[];
   pauses: OpenPause[];
+  /** Pauses of the open turn for the client's tools. */
+  holding: Holding[];
   deleted: boolean;
+  readonly outcomes: Outcomes;
   unseen: UnseenRequest[];
   pins: Record<string, string>;
 }
@@ -112,14 +126,30 @@ export function beginThread(raw: unknown): Thread {
   return {
     ...assemble(given, [], at),
     status: hasMessages(given) ? 'roboto_turn' : 'not_started',
-    unseen: unseenStart(given.mark),
+    unseen: unseenStart(workflowInfo().workflowId, given.mark),
   };
 }
 
 export function resumeThread(carried: CarriedThread): Thread {
   const { version: _, opened, turn, ...state } = carried;
   const thread = assemble(opened.request, carried.messages, carried.created);
-  return { ...thread, ...state, context: contextOf(carried.messages, carried.compaction), opened, turn };
+  const between = betweenTexts(opened.revision);
+  const context = contextOf(carried.messages, carried.compaction, between);
+  const held_bytes = [...carried.messages, ...carried.goals].reduce(
+    (sum, each) => sum + utf8Bytes(JSON.stringify(each)),
+    0,
+  );
+  const resumed = turn && { ...turn, prefix: prefixOf(carried, turn, between) };
+  return { ...thread, ...state, context, held_bytes, opened, turn: resumed };
+}
+
+/** As of a turn that has not begun, which this part of the thread may read in another way than the one before. */
+function prefixOf({ messages, compaction }: CarriedThread, turn: Turn, between: string): Turn['prefix'] {
+  const { message_sequence_num: asked } = turn;
+  const before = contextOf(messages.slice(0, asked), compaction, between);
+  foldResults(before, messages[asked]?.content ?? [], asked);
+  closeOpenCalls(before, asked);
+  return { length: before.messages.length, digest: before.digest, characters: before.characters };
 }
 
 export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread {
@@ -150,6 +180,7 @@ export function carryThread(thread: Thread, opened: OpenedThread): CarriedThread
     ...(thread.analysis_scope === undefined ? {} : { analysis_scope: thread.analysis_scope }),
     ...(thread.compaction === undefined ? {} : { compaction: thread.compaction }),
     taken: thread.taken.slice(-TAKEN_KEPT),
+    ...(thread.outcomes.length === 0 ? {} : { outcomes: thread.outcomes }),
     ...(thread.tool_state === undefined ? {} : { tool_state: thread.tool_state }),
     ...(thread.unseen.length === 0 ? {} : { unseen: thread.unseen }),
     ...(Object.keys(thread.pins).length === 0 ? {} : { pins: thread.pins }),
@@ -164,6 +195,7 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     created,
     messages,
     context: emptyContext(),
+    held_bytes: 0,
     goals: [],
     title: null,
     status: 'not_started',
@@ -175,10 +207,13 @@ function assemble(raw: Partial<ThreadRequest>, messages: AgentMessage[], created
     queue: [],
     client_tools: [],
     taken: [],
+    outcomes: [],
     unseen: [],
     pins: {},
     pending: [],
+    given: [],
     pauses: [],
+    holding: [],
     deleted: false,
   };
 }
