@@ -23,7 +23,8 @@ export type { ThreadEvent } from '../contract/thread-events.js';
 export type { NextTurn, TurnReader } from './threads/turn-watch.js';
 export type { Begun } from './threads/begin-once.js';
 export type { ThreadFilter, ThreadList } from './threads/list-threads.js';
-export type { ForkOptions, GetOptions, ReadOptions, Threads, UpdateOptions } from './threads/threads.js';
+export type { ForkOptions } from './threads/fork-thread.js';
+export type { GetOptions, ReadOptions, Threads, UpdateOptions } from './threads/threads.js';
 export type { AgentEvent } from '../contract/agent-events.js';
 export type { StreamEvent } from '../contract/live-events.js';
 export type { TaskStepChunk } from '../contract/task-steps.js';
@@ -37,13 +38,14 @@ export interface PerdureClient {
 }
 
 export function createClient(options: ClientOptions): PerdureClient {
-  const updates = createUpdates(options.client);
+  const updates = createUpdates(options.client, options.limits);
   const closed = createClosedReader(options.archive);
   const runs = createRuns(options, updates, closed);
   const turns = createTurnViews({ stream: (runId) => runs.stream(runId), readOnce: runs.readOnce });
-  const { client, artefacts, taskQueue, channel, live } = options;
+  const { client, artefacts, taskQueue, channel, live, limits } = options;
+  const onObstacle = (threadId: string, error: unknown) => options.onObstacle?.(threadId, error, 'thread');
   const reader = createThreadReader(client);
-  const watches = createTurnWatches({ client, reader, channel, describe: runs.describe });
+  const watches = createTurnWatches({ client, reader, channel, describe: runs.describe, onObstacle });
   const threads = createThreads({
     client,
     artefacts,
@@ -53,6 +55,7 @@ export function createClient(options: ClientOptions): PerdureClient {
     watches,
     streamRun: runs.stream,
     signalLive: live === 'temporal',
+    mostWaiting: limits?.waiting_messages,
     ...(taskQueue === undefined ? {} : { taskQueue }),
   });
   return {

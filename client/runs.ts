@@ -6,7 +6,7 @@ import { scopeOf } from '../contract/artefacts.js';
 import type { ArtefactStore } from '../contract/artefacts.js';
 import { checkRequest, checkShape } from '../contract/check-request.js';
 import { checkSizes } from '../contract/check-sizes.js';
-import { isErrorCode, isPerdureError, PerdureError } from '../contract/errors.js';
+import { errorOf, isPerdureError, PerdureError } from '../contract/errors.js';
 import type { DurableEvent, EventOf } from '../contract/events.js';
 import type { StreamMarker } from '../contract/live-events.js';
 import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../contract/awaits.js';
@@ -28,10 +28,12 @@ import { applyProfile, resolveProfile } from '../contract/profiles.js';
 import type { OwnProfiles, ProfileChoice } from '../contract/profiles.js';
 import { ownProfiles } from '../contract/own-profiles.js';
 import type { ProfileInputs } from '../contract/own-profiles.js';
+import { summaryLine } from '../contract/ui-markdown.js';
 import type { ClosedLogs, ClosedReader } from './closed-logs.js';
 import { describeRun } from './describe-run.js';
 import type { RunRecord } from './describe-run.js';
 import { engineEnd } from './engine-end.js';
+import { findExecution } from './execution.js';
 import { explain } from './explain-error.js';
 import { listRuns } from './list-runs.js';
 import type { RunFilter, RunPage } from './list-runs.js';
@@ -44,7 +46,7 @@ import { createStartAttributes } from './start-attributes.js';
 import { createStreams } from './streams.js';
 import type { StreamOptions } from './streams.js';
 import { tellRun } from './tell-run.js';
-import type { Updates } from './updates.js';
+import type { UpdateLimits, Updates } from './updates.js';
 
 const RPC_DEADLINE_MS = 10_000;
 const UPDATE_DEADLINE_MS = 5_000;
@@ -65,8 +67,15 @@ export interface ClientOptions {
   taskQueue?: string;
   /** Stream profiles of one's own, by name: what the configuration has as `profiles`. */
   profiles?: ProfileInputs;
-  /** Told, once for each run that is watched, of what keeps it from being read for now. */
-  onObstacle?: (runId: string, error: unknown) => void;
+  /** Told, once for each run or thread that is watched, of what keeps it from being read for now. */
+  onObstacle?: (id: string, error: unknown, what: 'run' | 'thread') => void;
+  /** How much may wait here to be sent to one run or thread; whoever comes then is told to wait. */
+  limits?: ClientLimits;
+}
+
+export interface ClientLimits extends UpdateLimits {
+  /** Messages that wait for those before them to be taken, of one thread; 1,000 by default. */
+  waiting_messages?: number;
 }
 
 export interface StartOptions {
@@ -107,7 +116,7 @@ export function createRuns(
   /** The events that are there now, by query. */
   readOnce(runId: string, from: number): AsyncGenerator<DurableEvent, undefined>;
 } {
-  const { client, channel, live, artefacts, taskQueue = TASK_QUEUE, onObstacle = () => {} } = options;
+  const { client, channel, live, artefacts, taskQueue = TASK_QUEUE, onObstacle } = options;
   const profiles = ownProfiles(options.profiles);
   const reader = createLogReader(client, closed);
   const { stream, tail, close } = createStreams({
@@ -117,7 +126,7 @@ export function createRuns(
     channel,
     readOnce: (runId, from) => readOnce(reader, runId, from),
     readTail: (runId) => readTail(reader, runId),
-    onObstacle,
+    onObstacle: (runId, error) => onObstacle?.(runId, error, 'run'),
     profiles,
   });
 
@@ -133,10 +142,13 @@ export function createRuns(
     }
   }
 
-  /** One that Temporal has forgotten is over, and not unknown. */
+  /** One that Temporal has forgotten is over, and not unknown; nor is one that ends while it is told something. */
   async function orEnded(error: Error, runId: string): Promise<Error> {
     if (!isPerdureError(error) || error.code !== 'unknown_run') return error;
-    return (await closed.find(runId)) === undefined ? error : runEnded(runId, error);
+    if ((await closed.find(runId)) !== undefined) return runEnded(runId, error);
+    // What is not known of it does not replace what is.
+    const found = await findExecution(client, runId).catch(() => undefined);
+    return found?.isOpen === false ? runEnded(runId, error) : error;
   }
 
   const start: Runs['start'] = async (input, { request_digest } = {}) => {
@@ -193,8 +205,7 @@ export function createRuns(
         if (event.type === 'run_completed') return event;
         if (event.type === 'stream_ended')
           throw new PerdureError(event.reason === 'not_found' ? 'unknown_run' : 'run_ended', event.message);
-        if (event.type === 'stream_failed')
-          throw new PerdureError(isErrorCode(event.code) ? event.code : 'internal', event.message);
+        if (event.type === 'stream_failed') throw errorOf(event);
       }
       throw new PerdureError('internal', `the stream of run ${runId} ended without an end of the run`);
     },
@@ -275,8 +286,7 @@ function newRunId(agentId: string): string {
 
 function summaryOf({ agent_id, input }: Pick<RunRequest, 'agent_id' | 'input'>): string {
   const text = typeof input === 'string' ? input : (input.find((part) => part.type === 'text')?.text ?? 'media');
-  const line = text.replace(/\s+/g, ' ');
-  return `${agent_id}: ${line.length > 60 ? `${line.slice(0, 59)}…` : line}`;
+  return summaryLine(`${agent_id}: ${text}`);
 }
 
 function runExists(runId: string, cause?: unknown): PerdureError {

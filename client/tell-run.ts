@@ -1,6 +1,6 @@
 /** A run told in a dialect, from the events that this client reads. */
 import type { ArtefactStore } from '../contract/artefacts.js';
-import { isErrorCode, PerdureError } from '../contract/errors.js';
+import { errorOf, PerdureError } from '../contract/errors.js';
 import type { StreamEvent } from '../contract/live-events.js';
 import { PROFILES } from '../contract/profiles.js';
 import type { OwnProfiles } from '../contract/profiles.js';
@@ -81,8 +81,7 @@ function fromTail(runId: string, asked: number, tail: number): number {
 
 /** What would otherwise look like an end that is none, or like a success. */
 function badEnd(event: StreamEvent, isSaid: boolean): PerdureError | undefined {
-  if (event.type === 'stream_failed')
-    return new PerdureError(isErrorCode(event.code) ? event.code : 'internal', event.message);
+  if (event.type === 'stream_failed') return errorOf(event);
   if (isSaid) return undefined;
   if (event.type === 'stream_ended') return engineEndOf(event);
   return event.type === 'run_completed' && event.status !== 'success' ? badEndOf(event.run_id, event) : undefined;

@@ -4,18 +4,21 @@
  * U1  The server lets ten be in flight for one workflow. This process sends a few at a time, the others wait their turn;
  *     where the line is too long, or the server still has no room, the sender is told to come back, and when.
  * U2  One that meets the end of a part of its workflow goes to the next part: only where there is none is it unknown.
+ * U3  Where the server takes no more updates of this part at all, it goes as a signal.
  */
-import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { randomUUID } from 'node:crypto';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import { PerdureError } from '../contract/errors.js';
+import { commandBySignal, HISTORY_ROOM, tooMany } from './command-signals.js';
+import type { HistoryRoom } from './command-signals.js';
 import { findExecution } from './execution.js';
+import { grpcError } from '../live/server-reason.js';
 
 const MOST_IN_FLIGHT = 3;
 const MOST_WAITING = 300;
-const RETRY_AFTER_MS = 2_000;
 const MOVE_WAITS_MS = [50, 100, 200, 400];
-/** grpc.status.RESOURCE_EXHAUSTED */
-const RESOURCE_EXHAUSTED = 8;
+/** Codes of gRPC. */
+const [RESOURCE_EXHAUSTED, FAILED_PRECONDITION] = [8, 9];
 
 export interface Updates {
   execute<T>(workflowId: string, name: string, command: object, options: UpdateOptions): Promise<T>;
@@ -27,18 +30,26 @@ interface UpdateOptions {
   updateId?: string | undefined;
 }
 
+export interface UpdateLimits {
+  /** Commands that wait for those before them, of one run or thread; 300 by default. */
+  waiting_commands?: number;
+  /** How long the history of a run or thread may be for commands to be sent as signals. */
+  history_room?: HistoryRoom;
+}
+
 interface Line {
   inFlight: number;
   waiting: (() => void)[];
 }
 
-export function createUpdates(client: Client): Updates {
+export function createUpdates(client: Client, limits: UpdateLimits = {}): Updates {
+  const { waiting_commands: mostWaiting = MOST_WAITING, history_room: room = HISTORY_ROOM } = limits;
   const lines = new Map<string, Line>();
 
   async function inTurn<T>(workflowId: string, send: () => Promise<T>): Promise<T> {
     const line = lines.get(workflowId) ?? { inFlight: 0, waiting: [] };
     lines.set(workflowId, line);
-    if (line.waiting.length >= MOST_WAITING) throw tooMany(workflowId);
+    if (line.waiting.length >= mostWaiting) throw tooMany(workflowId);
     if (line.inFlight >= MOST_IN_FLIGHT) await new Promise<void>((resolve) => line.waiting.push(resolve));
     line.inFlight += 1;
     try {
@@ -51,17 +62,16 @@ export function createUpdates(client: Client): Updates {
   }
 
   async function send<T>(workflowId: string, name: string, command: object, options: UpdateOptions): Promise<T> {
-    const { deadlineMs, updateId } = options;
+    const { deadlineMs, updateId = randomUUID() } = options;
     for (let n = 0; ; n++) {
       try {
         return await client.withDeadline(Date.now() + deadlineMs, () =>
-          client.workflow.getHandle(workflowId).executeUpdate<T, [object]>(name, {
-            args: [command],
-            ...(updateId === undefined ? {} : { updateId }),
-          }),
+          client.workflow.getHandle(workflowId).executeUpdate<T, [object]>(name, { args: [command], updateId }),
         );
       } catch (error) {
-        if (isExhausted(error)) throw tooMany(workflowId, error);
+        if (isUsedUp(error))
+          return commandBySignal<T>(client, workflowId, { id: updateId, name, command }, { deadlineMs, room });
+        if (grpcError(error)?.code === RESOURCE_EXHAUSTED) throw tooMany(workflowId, error);
         const wait = MOVE_WAITS_MS[n];
         if (!(error instanceof WorkflowNotFoundError) || wait === undefined) throw error;
         if ((await findExecution(client, workflowId))?.isOpen !== true) throw error;
@@ -76,14 +86,8 @@ export function createUpdates(client: Client): Updates {
   };
 }
 
-function isExhausted(error: unknown): boolean {
-  const cause = isGrpcServiceError(error) ? error : (error as { cause?: unknown } | undefined)?.cause;
-  return isGrpcServiceError(cause) && cause.code === RESOURCE_EXHAUSTED;
-}
-
-function tooMany(workflowId: string, cause?: unknown): PerdureError {
-  return new PerdureError('rate_limited', `${workflowId} is being sent more than it can take`, {
-    retry_after_ms: RETRY_AFTER_MS,
-    cause,
-  });
+/** U3. Servers have said it with either code; of those in flight they say something else. */
+function isUsedUp(error: unknown): boolean {
+  const { code, details = '' } = grpcError(error) ?? {};
+  return (code === FAILED_PRECONDITION || code === RESOURCE_EXHAUSTED) && /\btotal\b.*\bupdates\b/i.test(details);
 }

@@ -1,6 +1,6 @@
 /** Threads through a gateway: the calls of `perdure/client`, of the same shapes where the gateway has them. */
 import type { DecideCommand, SendAnswer, SubmitCommand } from '../../contract/thread-commands.js';
-import type { AgentThreadRecord } from '../../contract/thread-records.js';
+import type { AgentThreadDelta, AgentThreadRecord } from '../../contract/thread-records.js';
 import type { SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
 import type { ThreadState, ThreadSummaryPage } from '../../contract/thread-summary.js';
 import type { GatewayCalls } from './gateway-calls.js';
@@ -20,7 +20,10 @@ export interface ThreadFilter {
 }
 
 /** Without an agent it talks with the first one of the gateway's configuration. */
-export type ThreadStart = Omit<ThreadRequestInput, 'agent_id' | 'org_id' | 'created_by'> & { agent_id?: string };
+export type ThreadStart = Omit<ThreadRequestInput, 'agent_id' | OfTheGateway> & { agent_id?: string };
+/** Who starts a thread over HTTP does not say these: the gateway knows them, or has no place for them. */
+type OfTheGateway =
+  'org_id' | 'created_by' | 'roles' | 'created_from_agent_id' | 'forked_from' | 'mark' | 'signal_live';
 
 export interface KeyOptions {
   /** The same key, sent again, is the same request: it is answered as the first time and done once. */
@@ -34,11 +37,13 @@ export interface HttpThreads {
   state(threadId: string): Promise<ThreadState>;
   start(request: ThreadStart, options?: KeyOptions): Promise<AgentThreadRecord>;
   get(threadId: string): Promise<AgentThreadRecord>;
+  /** What changed since the token was given; `applyDelta` of `perdure/contract` applies it. */
+  delta(threadId: string, token: string): Promise<AgentThreadDelta>;
   /** The events of its turns, one after another, over broken connections, until it is deleted. */
   stream(threadId: string, options?: HttpThreadStreamOptions): HttpThreadStream;
   send(threadId: string, message: SendMessageInput, options?: KeyOptions): Promise<SendAnswer>;
-  submitToolResults(threadId: string, results: SubmitCommand): Promise<void>;
-  /** Approves a call that the open turn wants to make, or denies it: `asks` of the message that asks has its ids. */
+  submitToolResults(threadId: string, results: Omit<SubmitCommand, 'by'>): Promise<void>;
+  /** Approves a call that the open turn wants to make, or denies it: `asks` of the text that asks has its ids. */
   decideApproval(threadId: string, decision: Omit<DecideCommand, 'by'>): Promise<void>;
   /** Ends the open turn, if there is one; what was said is kept. */
   cancel(threadId: string): Promise<{ thread_id: string; run_id?: string }>;
@@ -59,6 +64,7 @@ export function createHttpThreads(calls: GatewayCalls, context: Omit<HttpStreamC
     state: (threadId) => calls.get(`/v1/threads/${encodeURIComponent(threadId)}`),
     start: (request, { request_key } = {}) => data(calls.post('/v1/ai/threads', request, keyed(request_key))),
     get: (threadId) => data(calls.get(pathOf(threadId))),
+    delta: (threadId, token) => data(calls.get(pathOf(threadId, '/delta'), { next_token: token })),
     stream: (threadId, options) => openHttpThreadStream({ ...context, calls }, threadId, options),
     send: (threadId, message, { request_key } = {}) =>
       data(calls.post(pathOf(threadId, '/messages'), message, keyed(request_key))),

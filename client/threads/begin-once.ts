@@ -10,6 +10,7 @@ import { isPerdureError } from '../../contract/errors.js';
 import { THREAD_WORKFLOW } from '../../contract/names.js';
 import { isRepeatOf, REPEATS_WITHIN_MS } from '../../contract/request-mark.js';
 import type { RequestMark } from '../../contract/request-mark.js';
+import { threadIdFor } from '../../contract/thread-ids.js';
 import type { AgentThreadRecord } from '../../contract/thread-records.js';
 import { explainThread } from './read-thread.js';
 import type { ThreadReader } from './read-thread.js';
@@ -22,6 +23,8 @@ export interface Begun {
 }
 
 interface BeginOptions {
+  /** Named in the thread's id. */
+  agentId: string;
   client: Client;
   get: (threadId: string) => Promise<AgentThreadRecord>;
   reader: ThreadReader;
@@ -31,7 +34,7 @@ interface BeginOptions {
 
 const DEADLINE_MS = 5_000;
 
-export async function beginOnce({ client, get, reader, mark, begin }: BeginOptions): Promise<Begun> {
+export async function beginOnce({ agentId, client, get, reader, mark, begin }: BeginOptions): Promise<Begun> {
   const piece = Math.floor(Date.now() / REPEATS_WITHIN_MS);
   const isUnseen = async (threadId: string) => {
     try {
@@ -48,13 +51,13 @@ export async function beginOnce({ client, get, reader, mark, begin }: BeginOptio
   };
   // Begun at the end of the piece before this one.
   for (let n = 0; ; n++) {
-    const threadId = idOf(mark, piece - 1, n);
+    const threadId = idOf(agentId, mark, piece - 1, n);
     const state = await stateOf(client, threadId);
     if (state === 'missing') break;
     if (state === 'open' && (await isUnseen(threadId))) return theOneBefore(threadId);
   }
   for (let n = 0; ; n++) {
-    const threadId = idOf(mark, piece, n);
+    const threadId = idOf(agentId, mark, piece, n);
     try {
       return { record: await begin(threadId), created: true };
     } catch (error) {
@@ -64,11 +67,11 @@ export async function beginOnce({ client, get, reader, mark, begin }: BeginOptio
   }
 }
 
-function idOf({ by, digest }: RequestMark, piece: number, n: number): string {
+function idOf(agentId: string, { by, digest }: RequestMark, piece: number, n: number): string {
   const print = createHash('sha256')
     .update(JSON.stringify([by, digest, piece, n]))
     .digest('hex');
-  return `thr_${print.slice(0, 40)}`;
+  return threadIdFor(agentId, print.slice(0, 40));
 }
 
 async function stateOf(client: Client, threadId: string): Promise<'missing' | 'open' | 'over'> {

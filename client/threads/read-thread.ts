@@ -5,19 +5,20 @@
  * D2  What was read is kept, within a bound: where the server says that nothing has happened since, no worker is asked,
  *     and else only for messages that are new, which never change.
  */
-import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { isErrorCode, isPerdureError, PerdureError } from '../../contract/errors.js';
 import { READ_QUEUE, READ_SETTINGS, READ_THREAD } from '../../contract/names.js';
 import { readPages } from '../../contract/pages.js';
-import type { Page, PageRequest } from '../../contract/pages.js';
-import type { ThreadHeader, ThreadPage, ThreadSettings } from '../../contract/thread-commands.js';
+import type { PageRequest } from '../../contract/pages.js';
+import type { QueuePage, ThreadHeader, ThreadPage, ThreadSettings } from '../../contract/thread-commands.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
 import { queryCommitted } from '../committed-query.js';
 import { isSame, readExecution } from '../execution.js';
 import type { Execution } from '../execution.js';
-import { unreachable } from '../explain-error.js';
+import { notOfTheWorkflow, unreachable } from '../explain-error.js';
 import { createKept } from '../kept.js';
+import { grpcError } from '../../live/server-reason.js';
 
 const MOST_READS = 10;
 /** In characters of the messages. */
@@ -37,7 +38,7 @@ export interface ThreadReader {
   read(threadId: string, from: number): Promise<StoredThread>;
   header(threadId: string): Promise<ThreadHeader>;
   /** What a fork takes along beside the messages. */
-  settings(threadId: string): Promise<ThreadSettings>;
+  settings(threadId: string): Promise<Omit<ThreadSettings, 'as_of'>>;
   /** The messages that wait for their turn. */
   queue(threadId: string): Promise<AgentMessage[]>;
 }
@@ -89,17 +90,23 @@ export function createThreadReader(client: Client): ThreadReader {
 
   async function readQueue(threadId: string): Promise<AgentMessage[]> {
     const messages: AgentMessage[] = [];
-    const page = (request: PageRequest) => queryCommitted<Page, PageRequest>(client, threadId, READ_QUEUE, request);
+    const page = (request: PageRequest) =>
+      queryCommitted<QueuePage, PageRequest>(client, threadId, READ_QUEUE, request);
     for await (const { text } of readPages(page, 0)) messages.push(JSON.parse(text) as AgentMessage);
     return messages;
+  }
+
+  async function readSettings(threadId: string): Promise<Omit<ThreadSettings, 'as_of'>> {
+    const answer = await queryCommitted<ThreadSettings, undefined>(client, threadId, READ_SETTINGS, undefined);
+    const { as_of: _, ...settings } = answer;
+    return settings;
   }
 
   return {
     queue: (threadId) => explained(threadId, () => readQueue(threadId)),
     read: (threadId, from) => explained(threadId, () => read(threadId, from)),
     header: (threadId) => explained(threadId, async () => (await read(threadId, Number.MAX_SAFE_INTEGER)).header),
-    settings: (threadId) =>
-      explained(threadId, () => queryCommitted<ThreadSettings, undefined>(client, threadId, READ_SETTINGS, undefined)),
+    settings: (threadId) => explained(threadId, () => readSettings(threadId)),
   };
 }
 
@@ -152,10 +159,12 @@ const INVALID_ARGUMENT = 3;
 export function explainThread(error: unknown, threadId: string): Error {
   if (isPerdureError(error)) return error;
   const { cause } = error as { cause?: unknown };
+  const other = notOfTheWorkflow(error);
+  if (other !== undefined) return other;
   // Closed is deleted. And a workflow that knows no such query or update is no thread.
   if (error instanceof WorkflowNotFoundError) return unknownThread(threadId, error);
   if (error instanceof Error && error.name === 'QueryNotRegisteredError') return unknownThread(threadId, error);
-  if (isGrpcServiceError(cause) && cause.code === INVALID_ARGUMENT) return unknownThread(threadId, error);
+  if (grpcError(error)?.code === INVALID_ARGUMENT) return unknownThread(threadId, error);
   if (error instanceof Error && error.name === 'WorkflowUpdateFailedError') {
     const { type, message } = (cause ?? error) as { type?: unknown; message: string };
     return refused(type, message, error);

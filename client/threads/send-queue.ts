@@ -8,7 +8,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { PerdureError } from '../../contract/errors.js';
 import { SEND_MESSAGE, SEND_MESSAGES } from '../../contract/names.js';
-import { SEND_BATCH_CHARS, SEND_BATCH_MESSAGES } from '../../contract/sizes.js';
+import { QUEUED_PART, SEND_BATCH_CHARS, SEND_BATCH_MESSAGES, THREAD_BYTES } from '../../contract/sizes.js';
 import type { SendAnswer, SendBatchAnswer, SendCommand } from '../../contract/thread-commands.js';
 import type { Updates } from '../updates.js';
 import { explainThread, refused } from './read-thread.js';
@@ -25,7 +25,7 @@ interface Item {
   reject: (error: unknown) => void;
 }
 
-export function createSendQueue(updates: Updates): SendMessage {
+export function createSendQueue(updates: Updates, mostWaiting = MOST_WAITING): SendMessage {
   const queues = new Map<string, Item[]>();
 
   async function pump(threadId: string, waiting: Item[]): Promise<void> {
@@ -49,11 +49,15 @@ export function createSendQueue(updates: Updates): SendMessage {
         const queue = [item];
         queues.set(threadId, queue);
         void pump(threadId, queue);
-      } else if (waiting.length >= MOST_WAITING) {
-        const what = `${waiting.length} messages wait to be taken by thread ${threadId}`;
+      } else if (waiting.length >= mostWaiting || charsOf(waiting) + item.chars > QUEUED_PART * THREAD_BYTES) {
+        const what = `${waiting.length} messages of ${charsOf(waiting)} characters wait to be taken by thread ${threadId}`;
         reject(new PerdureError('rate_limited', what, { retry_after_ms: 2_000 }));
       } else waiting.push(item);
     });
+}
+
+function charsOf(waiting: readonly Item[]): number {
+  return waiting.reduce((sum, { chars }) => sum + chars, 0);
 }
 
 function takeBatch(waiting: Item[]): Item[] {

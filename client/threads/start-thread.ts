@@ -4,6 +4,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowIdReusePolicy } from '@te
 import type { Client } from '@temporalio/client';
 import { isErrorCode, isPerdureError, PerdureError } from '../../contract/errors.js';
 import { MEMO, THREAD_MEMO, THREAD_WORKFLOW } from '../../contract/names.js';
+import { threadIdFor } from '../../contract/thread-ids.js';
 import type { ThreadRequest } from '../../contract/thread-request.js';
 import { visibilityOf } from '../../contract/thread-visibility.js';
 import { explainThread } from './read-thread.js';
@@ -13,8 +14,8 @@ const RPC_DEADLINE_MS = 10_000;
 const READY_WITHIN_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 
-export function newThreadId(): string {
-  return `thr_${randomUUID()}`;
+export function newThreadId(agentId: string): string {
+  return threadIdFor(agentId, randomUUID());
 }
 
 export async function startThread(
@@ -23,7 +24,7 @@ export async function startThread(
   taskQueue: string,
   request: ThreadRequest,
 ): Promise<string> {
-  const threadId = request.thread_id ?? newThreadId();
+  const threadId = request.thread_id ?? newThreadId(request.agent_id);
   const { org_id, created_by, agent_id } = request;
   try {
     await client.withDeadline(Date.now() + RPC_DEADLINE_MS, () =>

@@ -3,16 +3,20 @@
  *
  * S1  The events of a turn are those of its run's own stream, unchanged.
  * S2  A turn begins after the end of the one before it: its `run_completed`, or the marker in its place.
- * S3  The cursor is the position after the last event that was delivered, in whichever turn that is.
+ * S3  Where the thread cannot be read from here any more, a marker in the place of the turn that was waited for is the
+ *     last word, as it is where that turn's run cannot be read.
+ * S4  The cursor is the position after the last event that was delivered, in whichever turn that is.
  */
 import { isPerdureError, PerdureError } from '../../contract/errors.js';
+import { turnRunId } from '../../contract/thread-ids.js';
 import type { StreamMarker } from '../../contract/live-events.js';
 import type { ThreadEvent } from '../../contract/thread-events.js';
 import type { RunStream } from '../run-stream.js';
 import type { StreamOptions } from '../streams.js';
 import { readThreadCursor, writeThreadCursor } from './thread-cursor.js';
 import type { ThreadPosition } from './thread-cursor.js';
-import type { TurnReader } from './turn-watch.js';
+import { mayPass } from './turn-watch.js';
+import type { NextTurn, TurnReader } from './turn-watch.js';
 
 export interface ThreadStream extends AsyncIterableIterator<ThreadEvent> {
   /** Where to resume (`stream(threadId, { cursor })`): after the last event delivered. */
@@ -58,14 +62,16 @@ export function createThreadStream(
   }
 
   async function* tellTurns(turns: TurnReader): AsyncGenerator<ThreadEvent, undefined> {
-    const count = await countPatiently(turns, left);
+    const count = await unlessRefused(countPatiently(turns, left), begin?.turn ?? 1);
     if (count === undefined) return undefined;
+    if (typeof count !== 'number') return yield count;
     let { turn, run }: ThreadPosition = begin ?? { turn: firstTurn(threadId, from, count) };
     if (turn > count + 1) throw tooFar('cursor', threadId, count);
     position = () => (run === undefined ? { turn } : { turn, run });
     for (; ; turn++, run = undefined) {
-      const next = await turns.turn(turn, { follow, signal: left });
+      const next = await unlessRefused<NextTurn | undefined>(turns.turn(turn, { follow, signal: left }), turn);
       if (next === undefined) return;
+      if ('type' in next) return yield next;
       if (next.state === 'ended') {
         yield next.end;
         return;
@@ -91,6 +97,17 @@ export function createThreadStream(
     }
   }
 
+  async function unlessRefused<T>(reading: Promise<T>, turn: number): Promise<T | StreamMarker> {
+    try {
+      return await reading;
+    } catch (error) {
+      // What the caller got wrong is thrown.
+      if (!isPerdureError(error) || mayPass(error) || error.code === 'unknown_thread') throw error;
+      const { code, message } = error;
+      return { type: 'stream_failed', run_id: turnRunId(threadId, turn), code, message };
+    }
+  }
+
   return {
     cursor: () => writeThreadCursor(threadId, position()),
     next: () => events.next(),
@@ -113,7 +130,7 @@ async function countPatiently(turns: TurnReader, left: AbortSignal): Promise<num
     try {
       return await turns.count();
     } catch (error) {
-      if (!isPerdureError(error) || error.code !== 'server_unreachable') throw error;
+      if (!isPerdureError(error) || !mayPass(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
     }
   }

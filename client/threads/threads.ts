@@ -4,7 +4,6 @@ import type { ArtefactStore } from '../../contract/artefacts.js';
 import { checkSizes } from '../../contract/check-sizes.js';
 import { PerdureError } from '../../contract/errors.js';
 import {
-  ACKNOWLEDGE,
   CANCEL_TURN,
   DECIDE_APPROVAL,
   DELETE_THREAD,
@@ -13,8 +12,7 @@ import {
   SUBMIT_TOOL_RESULTS,
   TASK_QUEUE,
 } from '../../contract/names.js';
-import { isNews } from '../../contract/request-mark.js';
-import type { Acknowledgement, RequestMark } from '../../contract/request-mark.js';
+import type { RequestMark } from '../../contract/request-mark.js';
 import type {
   CancelTurnAnswer,
   DecideCommand,
@@ -31,6 +29,8 @@ import { checkSendMessage, checkThreadRequest } from '../../contract/thread-requ
 import type { SendMessageInput, ThreadRequestInput } from '../../contract/thread-request.js';
 import type { Runs } from '../runs.js';
 import type { Updates } from '../updates.js';
+import { createAcknowledge } from './acknowledge.js';
+import type { Acknowledge } from './acknowledge.js';
 import { bareRecord } from './bare-record.js';
 import { beginOnce } from './begin-once.js';
 import type { Begun } from './begin-once.js';
@@ -39,11 +39,13 @@ import { listThreads } from './list-threads.js';
 import type { ThreadFilter, ThreadList } from './list-threads.js';
 import { checkRuns, explainThread } from './read-thread.js';
 import type { ThreadReader } from './read-thread.js';
-import { askedIn, withConcluded } from './open-turn.js';
+import { isShown, toldStatus, withConcluded } from './open-turn.js';
+import { forkThread } from './fork-thread.js';
+import type { ForkOptions } from './fork-thread.js';
 import { readOwner } from './read-owner.js';
 import type { ThreadOwner } from './read-owner.js';
 import { createSendQueue } from './send-queue.js';
-import { newThreadId, startThread } from './start-thread.js';
+import { startThread } from './start-thread.js';
 import { createThreadStream } from './thread-stream.js';
 import type { ThreadStream, ThreadStreamOptions } from './thread-stream.js';
 import type { createTurnViews } from './turn-view.js';
@@ -73,18 +75,14 @@ export interface ReadOptions {
   reader?: string;
 }
 
-export interface ForkOptions {
-  /** The last message that the fork has. */
-  message_sequence_num: number;
-  thread_id?: string;
-  created_by?: string;
-  mark?: RequestMark;
-}
-
 export interface Threads {
   start(request: ThreadRequestInput): Promise<AgentThreadRecord>;
   /** Begins a thread under the id that it is given, or gives the one that the same request has begun before. */
-  beginOnce(mark: RequestMark, begin: (threadId: string) => Promise<AgentThreadRecord>): Promise<Begun>;
+  beginOnce(
+    agentId: string,
+    mark: RequestMark,
+    begin: (threadId: string) => Promise<AgentThreadRecord>,
+  ): Promise<Begun>;
   get(threadId: string, options?: GetOptions): Promise<AgentThreadRecord>;
   /** Without messages and goals; the first delta with its token has them all. */
   getBare(threadId: string): Promise<AgentThreadRecord>;
@@ -98,6 +96,8 @@ export interface Threads {
   stream(threadId: string, options?: ThreadStreamOptions): ThreadStream;
   /** Its turns, as they begin. */
   turns(threadId: string): TurnReader;
+  /** An event of that stream is about to be shown: what its reader sent itself, and sees by it, is acknowledged. */
+  acknowledge: Acknowledge['shownBy'];
   /** What changed since the token was given. */
   delta(threadId: string, token: string, options?: ReadOptions): Promise<AgentThreadDelta>;
   send(threadId: string, message: SendMessageInput, options?: UpdateOptions): Promise<SendAnswer>;
@@ -106,7 +106,7 @@ export interface Threads {
     results: SubmitCommand,
     options?: Pick<UpdateOptions, 'request_key'>,
   ): Promise<void>;
-  /** Approves a call that the open turn wants to make, or denies it: `asks` of the message that asks has its ids. */
+  /** Approves a call that the open turn wants to make, or denies it: `asks` of the text that asks has its ids. */
   decideApproval(
     threadId: string,
     decision: DecideCommand,
@@ -133,6 +133,7 @@ interface ThreadsOptions {
   turns: ReturnType<typeof createTurnViews>;
   watches: TurnWatches;
   streamRun: Runs['stream'];
+  mostWaiting: number | undefined;
 }
 
 export function createThreads(options: ThreadsOptions): Threads {
@@ -146,9 +147,11 @@ export function createThreads(options: ThreadsOptions): Threads {
     turns,
     watches,
     streamRun,
+    mostWaiting,
   } = options;
 
-  const sendMessage = createSendQueue(updates);
+  const sendMessage = createSendQueue(updates, mostWaiting);
+  const acknowledge = createAcknowledge(client);
 
   async function update<T>(threadId: string, name: string, command: object, options: UpdateOptions = {}): Promise<T> {
     checkSizes(command);
@@ -168,18 +171,16 @@ export function createThreads(options: ThreadsOptions): Threads {
     const { header, tail } = stored;
     const { run_id } = header.turn ?? {};
     const turn = run_id === undefined ? undefined : turns.of(threadId, run_id);
-    const shown = (await turn?.messages(askedIn(header))) ?? [];
+    const shown = (await turn?.messages((messages) => isShown(header, messages))) ?? [];
     // A thread that the engine ended answers queries as if it would go on; where it should move, it is looked at.
     if (!header.ready || turn?.isOver() === true) await checkRuns(client, threadId);
     const from = Math.min(first, tail);
-    const { status, title, goals, counter, changed } = header;
+    const { title, goals } = header;
     return {
       header,
-      status,
+      ...toldStatus(header, shown),
       title,
       goals: turn === undefined ? goals : withConcluded(goals, turn.goals()),
-      counter,
-      changed,
       from,
       stored: tail,
       messages: [...stored.messages, ...shown],
@@ -187,21 +188,9 @@ export function createThreads(options: ThreadsOptions): Threads {
     };
   }
 
-  async function acknowledge(threadId: string, header: ThreadHeader, by: string | undefined): Promise<void> {
-    const { counter, unseen = [] } = header;
-    if (by === undefined || !isNews(unseen, { by, counter })) return;
-    try {
-      await client.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () =>
-        client.workflow.getHandle(threadId).signal<[Acknowledgement]>(ACKNOWLEDGE, { by, counter }),
-      );
-    } catch (error) {
-      throw explainThread(error, threadId);
-    }
-  }
-
   async function get(threadId: string, { reader, queued = false }: GetOptions = {}): Promise<AgentThreadRecord> {
     const now = await view(threadId, 0);
-    await acknowledge(threadId, now.header, reader);
+    await acknowledge.all(now.header, reader);
     const { header, status, title, goals, messages } = now;
     const continuation_token = writeToken(threadId, positionOf(now));
     const waiting = queued && header.queued > 0 ? await threadReader.queue(threadId) : [];
@@ -218,7 +207,8 @@ export function createThreads(options: ThreadsOptions): Threads {
     stream: (threadId, wanted = {}) =>
       createThreadStream(threadId, { turns: () => watches.open(threadId), stream: streamRun }, wanted),
     turns: (threadId) => watches.open(threadId),
-    beginOnce: (mark, begin) => beginOnce({ client, get, reader: threadReader, mark, begin }),
+    acknowledge: acknowledge.shownBy,
+    beginOnce: (agentId, mark, begin) => beginOnce({ agentId, client, get, reader: threadReader, mark, begin }),
     header: threadReader.header,
     owner: (threadId) => readOwner(client, threadReader, threadId),
     getBare: async (threadId) => bareRecord(await threadReader.header(threadId)),
@@ -233,7 +223,7 @@ export function createThreads(options: ThreadsOptions): Threads {
       // Where only everything will do, the second look begins at the first message.
       const found = (await since(position.sent?.base ?? 0)) ?? (await since(0));
       if (found === undefined) throw new PerdureError('internal', `thread ${threadId}: no delta could be made`);
-      await acknowledge(threadId, found.header, reader);
+      await acknowledge.all(found.header, reader);
       return { continuation_token: writeToken(threadId, found.position), ...found.delta };
     },
     async send(threadId, input, options) {
@@ -263,39 +253,8 @@ export function createThreads(options: ThreadsOptions): Threads {
       await update(threadId, DECIDE_APPROVAL, decision, options);
     },
     cancel: (threadId) => update(threadId, CANCEL_TURN, {}),
-    async fork(threadId, { message_sequence_num, thread_id, created_by, mark }) {
-      const { header, messages } = await threadReader.read(threadId, 0);
-      const kept = messages.slice(0, message_sequence_num + 1);
-      if (!Number.isInteger(message_sequence_num) || message_sequence_num < 0 || kept.length <= message_sequence_num) {
-        const count = `thread ${threadId} has ${messages.length} finished messages`;
-        throw new PerdureError('invalid_request', `message_sequence_num ${message_sequence_num}: ${count}`);
-      }
-      const id = thread_id ?? newThreadId();
-      await artefacts?.copy(artefactsNamedIn(kept), threadId, id);
-      const { org_id, model_profile, created_by: creator } = header.record;
-      const { compaction, ...settings } = await threadReader.settings(threadId);
-      // A summary of more than the fork has would tell it of its future.
-      const isKnown = compaction !== undefined && compaction.from <= kept.length;
-      const request = checkThreadRequest({
-        agent_id: header.agent_id,
-        ...(org_id === '' ? {} : { org_id }),
-        ...((created_by ?? creator) === '' ? {} : { created_by: created_by ?? creator }),
-        thread_id: id,
-        ...(mark === undefined ? {} : { mark }),
-        ...(header.title === null ? {} : { title: header.title }),
-        ...(signalLive ? { signal_live: true } : {}),
-        ...settings,
-        model_profile,
-        visibility: 'private',
-        forked_from: {
-          thread_id: threadId,
-          message_sequence_num,
-          messages: kept,
-          ...(isKnown ? { compaction } : {}),
-        },
-      });
-      return get(await startThread(client, threadReader, taskQueue, request));
-    },
+    fork: async (threadId, options) =>
+      get(await forkThread({ client, reader: threadReader, artefacts, taskQueue, signalLive }, threadId, options)),
     async rename(threadId, title) {
       await update(threadId, RENAME_THREAD, { title });
     },
@@ -306,9 +265,4 @@ export function createThreads(options: ThreadsOptions): Threads {
       await update(threadId, DELETE_THREAD, {});
     },
   };
-}
-
-/** What messages refer to goes along with a fork: its own scope is all that its runs can read. */
-function artefactsNamedIn(messages: readonly unknown[]): string[] {
-  return [...new Set(JSON.stringify(messages).match(/\bart_[0-9a-f]{64}\b/g))];
 }

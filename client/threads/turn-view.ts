@@ -2,30 +2,25 @@
  * The turn that is going on, as a reader sees it: the messages of its run's log, and the text that is being written.
  * One per run in this process, on the run's one feed, for as long as somebody asks.
  */
-import { isPerdureError } from '../../contract/errors.js';
+import { ERRORS, isPerdureError } from '../../contract/errors.js';
 import type { DurableEvent } from '../../contract/events.js';
 import type { StreamEvent } from '../../contract/live-events.js';
-import { beginTurnMessages, foldTurn, withLiveText } from '../../contract/thread-projection.js';
+import { foldTurn, withLiveText } from '../../contract/thread-projection.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
+import { beginTurnMessages } from '../../contract/turn-messages.js';
+import type { ConcludedGoal } from '../../contract/turn-messages.js';
 import type { RunStream } from '../run-stream.js';
 import { createLiveText } from './live-text.js';
 
 const KEPT_MS = 15_000;
 
 export interface TurnView {
-  /** With all of these tool uses in them, asked for or asking: whoever is to answer must see what. */
-  messages(asked: AskedUses): Promise<AgentMessage[]>;
+  /** Where these are not enough, what is new of the run is read first. */
+  messages(isEnough: (messages: readonly AgentMessage[]) => boolean): Promise<AgentMessage[]>;
   /** Its goals that are concluded, as far as they were read with the messages. */
-  goals(): ReadonlyMap<string, { status: 'achieved' | 'failed'; at: string }>;
+  goals(): ReadonlyMap<string, ConcludedGoal>;
   /** Its run has ended: the thread is about to take what it said. */
   isOver(): boolean;
-}
-
-export interface AskedUses {
-  /** Of the client's tools. */
-  results: readonly string[];
-  /** Questions and approvals. */
-  pauses: readonly string[];
 }
 
 interface TurnViewsOptions {
@@ -58,7 +53,7 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
         isRead = true;
       } catch (error) {
         // Its start is on the way, or no worker answers now: there is nothing to show of it yet.
-        if (!isPerdureError(error)) throw error;
+        if (!isPerdureError(error) || (error.code !== 'unknown_run' && !ERRORS[error.code].retry)) throw error;
       }
     };
     const close = () => {
@@ -81,14 +76,14 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
       close,
       goals: () => turn.goals,
       isOver: () => isOver,
-      async messages(asked) {
+      async messages(isEnough) {
         clearTimeout(idle);
         idle = setTimeout(close, KEPT_MS).unref();
         if (events === undefined) {
           events = stream(runId);
           void listen(events).catch(close);
         }
-        if (!isRead || !hasAll(turn.messages, asked)) await catchUp();
+        if (!isRead || !isEnough(turn.messages)) await catchUp();
         return withLiveText(turn, live.text());
       },
     };
@@ -106,12 +101,4 @@ export function createTurnViews({ stream, readOnce }: TurnViewsOptions) {
       for (const view of views.values()) view.close();
     },
   };
-}
-
-function hasAll(messages: readonly AgentMessage[], { results, pauses }: AskedUses): boolean {
-  const uses = messages.flatMap(({ content }) =>
-    content.flatMap((block) => (block.content_type === 'tool_use' ? [block.tool_use_id] : [])),
-  );
-  const asking = messages.flatMap(({ asks }) => (asks === undefined ? [] : [asks.tool_use_id]));
-  return results.every((id) => uses.includes(id)) && pauses.every((id) => asking.includes(id));
 }

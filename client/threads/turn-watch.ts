@@ -5,9 +5,11 @@
  * W2  A look asks the server how long the thread's history is, which takes no worker. Only where that changed is the
  *     thread itself queried.
  * W3  A turn is told once its run can be read, or is known to be gone. A thread that has ended is told as ended.
+ * W4  What keeps the thread from being read is waited out where it may pass, and told once until it has. Where asking
+ *     again would not help, whoever waits gets the error.
  */
 import type { Client } from '@temporalio/client';
-import { isPerdureError } from '../../contract/errors.js';
+import { ERRORS, isPerdureError } from '../../contract/errors.js';
 import { turnRunId } from '../../contract/thread-ids.js';
 import type { LiveChannel } from '../../live/channel.js';
 import type { Runs } from '../runs.js';
@@ -49,7 +51,9 @@ interface Watch {
   threadId: string;
   readers: number;
   look: ThreadLook;
-  waiting: Set<() => void>;
+  /** An error is given to all of them. */
+  waiting: Set<(error?: unknown) => void>;
+  isTold: boolean;
   isHasty: boolean;
   isRunning: boolean;
   wake?: () => void;
@@ -67,9 +71,12 @@ interface TurnWatchesOptions {
   reader: ThreadReader;
   channel: LiveChannel | undefined;
   describe: Runs['describe'];
+  /** What keeps a thread from being read for now. */
+  onObstacle: (threadId: string, error: unknown) => void;
 }
 
-export function createTurnWatches({ client, reader, channel, describe }: TurnWatchesOptions): TurnWatches {
+export function createTurnWatches(options: TurnWatchesOptions): TurnWatches {
+  const { client, reader, channel, describe, onObstacle } = options;
   const watches = new Map<string, Watch>();
   let closed = false;
 
@@ -77,9 +84,36 @@ export function createTurnWatches({ client, reader, channel, describe }: TurnWat
     const known = watches.get(threadId);
     if (known !== undefined) return known;
     const look = createThreadLook(client, reader, threadId);
-    const made: Watch = { threadId, readers: 0, look, waiting: new Set(), isHasty: false, isRunning: false };
+    const made: Watch = {
+      threadId,
+      readers: 0,
+      look,
+      waiting: new Set(),
+      isTold: false,
+      isHasty: false,
+      isRunning: false,
+    };
     watches.set(threadId, made);
     return made;
+  }
+
+  /** W4. */
+  async function told<T>(watch: Watch, reading: Promise<T>): Promise<T> {
+    try {
+      return await reading;
+    } catch (error) {
+      if (!watch.isTold && mayPass(error)) {
+        watch.isTold = true;
+        onObstacle(watch.threadId, error);
+      }
+      throw error;
+    }
+  }
+
+  async function looked(watch: Watch, looking: Promise<boolean>): Promise<boolean> {
+    const isNew = await told(watch, looking);
+    watch.isTold = false;
+    return isNew;
   }
 
   /** For as long as somebody waits. */
@@ -89,12 +123,17 @@ export function createTurnWatches({ client, reader, channel, describe }: TurnWat
     for (let quiet = 0; watch.waiting.size > 0; quiet++) {
       await pause(watch, quiet);
       if (watch.waiting.size === 0) break;
-      // No worker answers, or the server is away: the thread is not over, so whoever waits goes on waiting.
-      const isNew = await watch.look.again().catch(() => false);
-      if (!isNew) continue;
+      let failure: unknown;
+      try {
+        if (!(await looked(watch, watch.look.again()))) continue;
+      } catch (error) {
+        // No worker answers, or the server is away: the thread is not over, so whoever waits goes on waiting.
+        if (mayPass(error)) continue;
+        failure = error;
+      }
       const woken = [...watch.waiting];
       watch.waiting.clear();
-      for (const wake of woken) wake();
+      for (const wake of woken) wake(failure);
     }
     watch.isRunning = false;
   }
@@ -123,18 +162,19 @@ export function createTurnWatches({ client, reader, channel, describe }: TurnWat
   async function news(watch: Watch, version: number, number: number, signal: AbortSignal | undefined): Promise<void> {
     const hint = () => hurry(watch);
     const unsubscribe = channel?.subscribe(turnRunId(watch.threadId, number), { live: hint, committed: hint });
-    let wake: () => void = () => {};
+    let wake: (error?: unknown) => void = () => {};
+    const leave = () => wake();
     try {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
+      await new Promise<void>((resolve, reject) => {
+        wake = (error) => (error === undefined ? resolve() : reject(error as Error));
         if (signal?.aborted === true || closed || watch.look.version() !== version) return resolve();
         watch.waiting.add(wake);
-        signal?.addEventListener('abort', wake, { once: true });
+        signal?.addEventListener('abort', leave, { once: true });
         void run(watch);
       });
     } finally {
       watch.waiting.delete(wake);
-      signal?.removeEventListener('abort', wake);
+      signal?.removeEventListener('abort', leave);
       unsubscribe?.();
       // Whoever was the last to wait ends the looking at once.
       if (watch.waiting.size === 0) watch.wake?.();
@@ -152,21 +192,21 @@ export function createTurnWatches({ client, reader, channel, describe }: TurnWat
       /** One who has read the thread before waits out what cannot be reached now. */
       async function unlessAway<T>(reading: Promise<T>, follow: boolean): Promise<T | undefined> {
         try {
-          return await reading;
+          return await told(watch, reading);
         } catch (error) {
-          if (isKnown && follow && isPerdureError(error) && error.code === 'server_unreachable') return undefined;
+          if (isKnown && follow && isPerdureError(error) && mayPass(error)) return undefined;
           throw error;
         }
       }
 
       return {
         async count() {
-          await look.afresh();
+          await looked(watch, look.afresh());
           isKnown = true;
           return look.turns();
         },
         async turn(number, { follow = true, signal } = {}) {
-          await unlessAway(look.afresh(), follow);
+          await unlessAway(looked(watch, look.afresh()), follow);
           isKnown = true;
           while (!closed && isOpen && signal?.aborted !== true) {
             const version = look.version();
@@ -193,6 +233,11 @@ export function createTurnWatches({ client, reader, channel, describe }: TurnWat
       for (const watch of watches.values()) for (const wake of watch.waiting) wake();
     },
   };
+}
+
+/** Asking again may help. */
+export function mayPass(error: unknown): boolean {
+  return !isPerdureError(error) || ERRORS[error.code].retry;
 }
 
 /** Undefined: not yet. */

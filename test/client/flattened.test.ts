@@ -225,9 +225,7 @@ describe('a flattened stream', () => {
     await until(async () => (await world.client.runs.get(runId)).children.length === 1, 'the child');
     await until(async () => (await world.client.runs.get(lost)).children.length === 1, 'the grandchild');
     await world.temporal.workflow.getHandle(lost).terminate('test');
-    const terminated = Date.now();
     const events = await reading;
-    expect(Date.now() - terminated).toBeLessThan(8_000);
     checkCausalOrder(events, runId);
     const ends = events.filter((event) => event.type === 'run_completed' || event.type === 'stream_ended');
     expect(ends).toMatchObject([

@@ -1,10 +1,8 @@
 /** What becomes of a reader whose run cannot be read: what lasts ends it with a typed marker, what may pass is waited out. */
-import { InterceptingCall, status as grpcStatus } from '@grpc/grpc-js';
-import type { Interceptor } from '@grpc/grpc-js';
-import { Client, Connection } from '@temporalio/client';
+import { status as grpcStatus } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createClient } from '../../client/index.js';
-import type { PerdureClient, StreamEvent } from '../../client/index.js';
+import type { StreamEvent } from '../../client/index.js';
+import { connectReader } from '../support/failing-reader.js';
 import { script, testConfig } from '../support/test-agents.js';
 import { createWorld, durable, until } from '../support/world.js';
 import type { World } from '../support/world.js';
@@ -14,46 +12,6 @@ beforeAll(async () => {
   world = await createWorld(testConfig());
 });
 afterAll(() => world.end());
-
-interface Reader {
-  client: PerdureClient;
-  /** From now on every call fails so; undefined: no more. */
-  failWith(code: number | undefined): void;
-  obstacles: string[];
-  close(): Promise<void>;
-}
-
-async function connectReader(namespace = 'default'): Promise<Reader> {
-  let failing: number | undefined;
-  const interceptor: Interceptor = (options, nextCall) =>
-    new InterceptingCall(nextCall(options), {
-      start(metadata, _listener, next) {
-        next(metadata, {
-          onReceiveMessage: (message, nextMessage) => nextMessage(failing === undefined ? message : undefined),
-          onReceiveStatus: (received, nextStatus) =>
-            nextStatus(
-              failing === undefined ? received : { ...received, code: failing, details: 'as the test wants it' },
-            ),
-        });
-      },
-    });
-  const connection = await Connection.connect({ ...world.server.connection, interceptors: [interceptor] });
-  const obstacles: string[] = [];
-  const client = createClient({
-    client: new Client({ connection, namespace }),
-    taskQueue: world.server.taskQueue,
-    onObstacle: (runId) => obstacles.push(runId),
-  });
-  return {
-    client,
-    obstacles,
-    failWith: (code) => (failing = code),
-    async close() {
-      await client.close();
-      await connection.close();
-    },
-  };
-}
 
 async function hanging(): Promise<string> {
   const input = script([{ text: ['well'], hang: true }]);
@@ -65,7 +23,7 @@ describe('a run that cannot be read', () => {
     ['an expired credential', grpcStatus.UNAUTHENTICATED],
     ['a credential that may not', grpcStatus.PERMISSION_DENIED],
   ])('any more because of %s ends its reader with a marker, and the run goes on', async (_why, code) => {
-    const reader = await connectReader();
+    const reader = await connectReader(world);
     const runId = await hanging();
     const seen: StreamEvent[] = [];
     const reading = (async () => {
@@ -89,7 +47,7 @@ describe('a run that cannot be read', () => {
   });
 
   it('in a namespace that there is not ends its reader with a marker', async () => {
-    const reader = await connectReader('no-such-namespace');
+    const reader = await connectReader(world, 'no-such-namespace');
     const seen: StreamEvent[] = [];
     for await (const event of reader.client.runs.stream('run_x')) seen.push(event);
     expect(seen.map((event) => event.type)).toEqual(['stream_failed']);
@@ -97,7 +55,7 @@ describe('a run that cannot be read', () => {
   });
 
   it('for a while is waited out, and that is told once', async () => {
-    const reader = await connectReader();
+    const reader = await connectReader(world);
     const runId = await hanging();
     const seen: StreamEvent[] = [];
     const reading = (async () => {
@@ -111,14 +69,14 @@ describe('a run that cannot be read', () => {
     await world.client.runs.cancel(runId);
     await reading;
     expect(seen.at(-1)).toMatchObject({ type: 'run_completed', status: 'canceled' });
-    expect(reader.obstacles).toEqual([runId]);
+    expect(reader.obstacles).toEqual([`run ${runId}`]);
     await reader.close();
   });
 });
 
 describe('the text of a stream', () => {
   it('is the answer, also for a reader in another process who polls, and after the end', async () => {
-    const reader = await connectReader();
+    const reader = await connectReader(world);
     const text = Array.from({ length: 20 }, (_, n) => `w${n} `);
     const input = script([{ thinking: 'hm', text, delay_ms: 20 }]);
     const { run_id } = await reader.client.runs.start({ agent_id: 'test.agent', input });

@@ -111,11 +111,14 @@ describe('threads over HTTP', () => {
         const tool_use_id = use?.content_type === 'tool_use' ? use.tool_use_id : '';
         await threads.submitToolResults(thread_id, {
           tool_results: [{ tool_use_id, status: 'success', output: 'a cat' }],
+          answered_by: 'somebody who looked',
         });
       }
       if (event.type === 'run_completed') break;
     }
     expect(events.at(-1)).toMatchObject({ type: 'run_completed', answer: 'Seen.' });
+    const resolved = events.find(({ type }) => type === 'await_resolved');
+    expect(resolved).toMatchObject({ answered_by: 'somebody who looked' });
   });
 
   it('go on over a restart of the gateway, and say that it was away', async () => {
