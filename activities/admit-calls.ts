@@ -6,6 +6,7 @@ import type { RunContext } from '../kit/define-tool.js';
 import type { RegisteredTool } from '../kit/registry.js';
 import { findTool } from './find-tool.js';
 import type { ToolSources } from './find-tool.js';
+import { givenArguments } from './given-arguments.js';
 import { parseArguments } from './parse-arguments.js';
 import { failedCall, isUnexpected } from './thrown.js';
 import type { ReportThrown } from './thrown.js';
@@ -23,7 +24,12 @@ export async function admitCalls(
         return { tool_call_id, failure: toolFailure('unavailable', gone) };
       }
       try {
-        return { tool_call_id, ...(await evaluate(known, await parseArguments(known, text), { run, ...caller })) };
+        const parsed = await parseArguments(known, text);
+        return {
+          tool_call_id,
+          arguments: givenArguments(parsed, text),
+          ...(await evaluate(known, parsed, { run, ...caller })),
+        };
       } catch (error) {
         if (isUnexpected(error))
           sources.threw({ what: `a rule or prompt of tool ${tool_id}`, error, run_id: run.run_id, tool_call_id });

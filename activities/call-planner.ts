@@ -117,7 +117,7 @@ function openModel(session: ModelSession, speech: PlannerSpeech): PlannerModel {
       const chosen = { ...request, tool_choice: asked.tool_choice ?? request.tool_choice };
       // What was said by then is no whole answer, and a planner must not take it for one.
       if (!(await session.read(chosen, (part) => call.add(part)))) signal.throwIfAborted();
-      const completion = check(call.completion(), provider, request);
+      const completion = withCallIds(check(call.completion(), provider, request), done.length + 1);
       call.end();
       paid(completion.usage);
       done.push(completion);
@@ -125,6 +125,20 @@ function openModel(session: ModelSession, speech: PlannerSpeech): PlannerModel {
       return completion;
     },
   };
+}
+
+/** A planner can tell calls apart, and give them back to a model with results of its own. The run mints theirs anew. */
+function withCallIds(completion: ChatInvokeCompletion, invocation: number): ChatInvokeCompletion {
+  let calls = 0;
+  const messages = completion.messages.map((message) =>
+    message.role === 'assistant' && message.tool_calls !== undefined
+      ? {
+          ...message,
+          tool_calls: message.tool_calls.map((call) => ({ ...call, id: `draft_${invocation}_${++calls}` })),
+        }
+      : message,
+  );
+  return { ...completion, messages };
 }
 
 function chosenTools({ agent_id, tools }: AgentSpec, ids: readonly string[]): ToolSpec[] {

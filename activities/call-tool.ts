@@ -5,6 +5,7 @@
  *     the grace period, and its late result goes nowhere.
  * T2  A tool's output never exceeds the inline limit when it is returned.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { CallToolInput, CallToolResult, GeneratedFile } from '../contract/activities.js';
 import { fileIdOf, scopeOf } from '../contract/artefacts.js';
@@ -25,6 +26,7 @@ import { startHeartbeat } from './heartbeat.js';
 import type { Heartbeat } from './heartbeat.js';
 import { openLiveLine } from './live-line.js';
 import type { LiveDependencies } from './live-line.js';
+import { givenArguments } from './given-arguments.js';
 import { parseArguments } from './parse-arguments.js';
 import { failedCall, isUnexpected, Unsaid } from './thrown.js';
 import type { ReportThrown } from './thrown.js';
@@ -153,6 +155,7 @@ async function execute(
     );
   const { options } = known.tool;
   const args = await parseArguments(known, input.arguments);
+  checkApproved(input, args);
   const timeout = AbortSignal.timeout(known.spec.timeout_ms);
   const signal = AbortSignal.any([heartbeat.signal, timeout]);
   const running = around({ tool_id: input.tool_id }, () =>
@@ -171,6 +174,13 @@ async function execute(
     throw abortedError(heartbeat, timeout, known, error);
   });
   return toToolOutput(await checkOutput(known, value), given.artefacts);
+}
+
+/** A tool that was deployed since it was approved may make something else of the same words. */
+function checkApproved({ tool_id, arguments: text, approved }: CallToolInput, args: unknown): void {
+  if (approved === undefined || isDeepStrictEqual(JSON.parse(givenArguments(args, text)), JSON.parse(approved))) return;
+  const what = `${tool_id} would be given other arguments by now than those that were approved.`;
+  throw new ToolError('denied', `${what} Ask again.`);
 }
 
 async function checkOutput(known: RegisteredTool, value: unknown): Promise<Parameters<typeof toToolOutput>[0]> {

@@ -17,6 +17,7 @@ import { toApplicationFailure } from './classify-failure.js';
 import { createContextCache } from './context-cache.js';
 import { compactContext } from './compact-context.js';
 import { collectTurn } from './collect-turn.js';
+import type { HeardLog } from './collect-turn.js';
 import { finalizeChild } from './finalize-child.js';
 import { startHeartbeat } from './heartbeat.js';
 import { openThread } from './open-thread.js';
@@ -26,7 +27,7 @@ import type { Sweep } from './sweep-archive.js';
 import { titleThread } from './title-thread.js';
 import { isUnexpected } from './thrown.js';
 import type { ReportThrown } from './thrown.js';
-import { toToolOutput } from './tool-output.js';
+import { keepOutput } from './tool-output.js';
 import type { Toolsets } from './toolsets.js';
 
 export interface ActivityDependencies {
@@ -39,6 +40,7 @@ export interface ActivityDependencies {
   searchAttributes: readonly SearchAttributeName[];
   threw: ReportThrown;
   around: AroundTool;
+  heardLog: HeardLog;
   /** Where the worker has a database. */
   sweep?: Sweep;
 }
@@ -68,11 +70,14 @@ export function createActivities(
       effect(`finalizing ${input.tool_id} of run`, input.run.run_id, () => finalizeChild(dependencies, input)),
     keepOutput: (input) =>
       effect('keeping an answer of run', input.run.run_id, () =>
-        toToolOutput(input.text, dependencies.artefacts.of(scopeOf(input.run.root_run_id))),
+        keepOutput(input, dependencies.artefacts.of(scopeOf(input.run.root_run_id))),
       ),
     callPlanner: (input) => callPlanner({ ...dependencies, contexts }, input),
     openThread: (input) => explained('opening thread', input.thread_id, async () => openThread(dependencies, input)),
-    collectTurn: (input) => effect('collecting turn', input.run_id, () => collectTurn(Context.current().client, input)),
+    collectTurn: (input) =>
+      effect('collecting turn', input.run_id, () =>
+        collectTurn(dependencies.heardLog, Context.current().client, contexts.turnEnded, input),
+      ),
     titleThread: (input) =>
       asCanceled(() => explained('a title for thread', input.thread_id, () => titleThread(dependencies, input))),
     sweepArchive: () => sweepArchive(dependencies.sweep, Context.current()),

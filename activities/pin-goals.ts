@@ -1,6 +1,6 @@
 /** The goals of a run, pinned when it is resolved: each with its tool, or with why there can be none. */
 import type { GoalSpec } from '../contract/agent-spec.js';
-import { ACHIEVE_TOOL_PREFIX } from '../contract/names.js';
+import { ACHIEVE_TOOL_PREFIX, achieveToolId } from '../contract/names.js';
 import type { DeclaredGoal } from '../contract/run.js';
 import type { ToolSpec } from '../contract/tools.js';
 import type { RegisteredTool, Registry } from '../kit/registry.js';
@@ -25,7 +25,7 @@ export function pinGoals(registry: Registry, declared: readonly DeclaredGoal[]):
       return { ...goal, problem: `its goal_data does not fit the type: ${issues.join('; ')}` };
     }
     const before = declared.slice(0, index).filter((other) => other.goal_type === goal_type).length;
-    const tool_id = `${known.spec.tool_id}${before === 0 ? '' : `_${before + 1}`}`;
+    const tool_id = achieveToolId(goal_type, before + 1);
     const about = `${known.spec.description} This goal: ${JSON.stringify(goal_data)}`;
     tools.push({ ...known.spec, tool_id, description: about });
     return { ...goal, tool_id };

@@ -114,7 +114,8 @@ function pinAgent(
   const tools = catalogue(agent, request, discovery.tools);
   const goals = pinGoals(registry, request.goals ?? []);
   const isDenied = (tool: ToolSpec) => decide(policies, tool.tool_id).decision === 'deny';
-  const offered = [...worthOffering(tools.filter((tool) => !isDenied(tool))), ...goals.tools];
+  const mayCall = tools.filter((tool) => !isDenied(tool));
+  const offered = [...(hasOutputs(mayCall, request) ? mayCall : []), ...goals.tools];
   return {
     version: AGENT_SPEC_VERSION,
     agent_id: options.agent_id,
@@ -182,9 +183,9 @@ function catalogue(agent: RegisteredAgent, request: RunRequest, found: readonly 
   return [...running, ...client, ...(asks ? [askClarificationSpec] : []), readOutputSpec];
 }
 
-/** Whoever can call nothing else has nothing to read on in. */
-function worthOffering(tools: readonly ToolSpec[]): readonly ToolSpec[] {
-  return tools.every(({ tool_id }) => tool_id === READ_OUTPUT_TOOL) ? [] : tools;
+/** Whoever can call nothing else has nothing to read on in, unless it is in the conversation before. */
+function hasOutputs(tools: readonly ToolSpec[], { thread }: RunRequest): boolean {
+  return (thread?.length ?? 0) > 0 || tools.some(({ tool_id }) => tool_id !== READ_OUTPUT_TOOL);
 }
 
 function narrowAll(own: RunLimits, asked: RunLimits | undefined): RunLimits {

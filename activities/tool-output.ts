@@ -1,8 +1,8 @@
 /** From what a tool returned to what the model reads: large outputs are kept whole in the store and trimmed here. */
 import type { Artefacts } from '../contract/artefacts.js';
-import { offloadMedia } from '../contract/offload-media.js';
+import { offloadMedia, refersToStore } from '../contract/offload-media.js';
 import type { ToolContent, ToolOutputRef } from '../contract/messages.js';
-import { READ_OUTPUT_TOOL } from '../contract/names.js';
+import { ARTEFACT_URL_PREFIX, READ_OUTPUT_TOOL } from '../contract/names.js';
 import { INLINE_LIMIT_BYTES, TRIMMED_CHARS } from '../contract/sizes.js';
 import type { ToolReturn } from '../kit/define-tool.js';
 import { ToolError } from '../kit/tool-error.js';
@@ -27,19 +27,40 @@ export async function toToolOutput(value: ToolReturn, artefacts: Artefacts): Pro
     // As the text has it, so that nobody reads here what JSON cannot say.
     return output.trimmed === true || text === '' ? output : { ...output, value: JSON.parse(text) as unknown };
   }
-  const parts = await offloadMedia(value, artefacts, (base64) => Buffer.from(base64, 'base64'));
-  const output: ToolOutput = { content: [] };
-  const kept: Parts = [];
-  for (const part of parts) {
-    if (part.type !== 'text') {
-      kept.push(part);
-      continue;
-    }
-    const { content, ...reference } = await trimText(part.text, artefacts);
-    kept.push({ type: 'text', text: content as string });
-    Object.assign(output, reference);
+  await checkReferences(value, artefacts);
+  return trimParts(await offloadMedia(value, artefacts, (base64) => Buffer.from(base64, 'base64')), artefacts);
+}
+
+/** The limit is one on all texts together. Where they are longer, they become one text before the images, and one output. */
+async function trimParts(parts: Parts, artefacts: Artefacts): Promise<ToolOutput> {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? part.text : []));
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text, 'utf8'), 0);
+  if (bytes <= INLINE_LIMIT_BYTES) return { content: parts.map(plainPart) };
+  const { content, ...reference } = await trimText(texts.join('\n\n'), artefacts);
+  const images = parts.filter((part) => part.type !== 'text');
+  return { ...reference, content: [{ type: 'text', text: content as string }, ...images] };
+}
+
+function plainPart(part: Parts[number]): Parts[number] {
+  return part.type === 'text' ? { type: 'text', text: part.text } : part;
+}
+
+/** What a person or the caller gave: as a value too, where it was one and there is room for it. */
+export async function keepOutput(
+  { text, is_json }: { text: string; is_json?: true },
+  artefacts: Artefacts,
+): Promise<ToolOutput> {
+  const output = await trimText(text, artefacts);
+  return output.trimmed === true || is_json !== true ? output : { ...output, value: JSON.parse(text) as unknown };
+}
+
+/** What a server, or a page, calls a reference is none: a tool refers to what it has put into its own run's store. */
+async function checkReferences(parts: Parts, artefacts: Artefacts): Promise<void> {
+  for (const part of parts.filter(refersToStore)) {
+    const id = part.type === 'image_url' ? part.image_url.url.slice(ARTEFACT_URL_PREFIX.length) : '';
+    if ((await artefacts.info(id)) === undefined)
+      throw new ToolError('malformed_result', 'The tool returned a picture that refers to what is not in the store.');
   }
-  return { ...output, content: kept };
 }
 
 async function trimText(text: string, artefacts: Artefacts): Promise<ToolOutput> {

@@ -49,6 +49,13 @@ export function openToolsets(registry: Registry, report: (line: string) => void,
     } catch (error) {
       if (isUnexpected(error)) threw({ what: `toolset ${toolset_id}`, error });
       if (isPerdureError(error)) return { toolset_id, optional, error };
+      // It is there, and has no room now: a run that is asked again in a moment has its tools.
+      if (isToolError(error) && error.kind === 'rate_limited')
+        return {
+          toolset_id,
+          optional: false,
+          error: new PerdureError('rate_limited', error.message, { cause: error }),
+        };
       const why = isToolError(error) ? error.message : failedUnexpectedly('looking for its tools', error);
       const explained = new PerdureError('toolset_unavailable', `toolset ${toolset_id}: ${why}`, { cause: error });
       return { toolset_id, optional, error: explained };

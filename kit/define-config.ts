@@ -59,8 +59,13 @@ export interface RuntimeOptions {
    * It costs history. By default it goes by Redis, or stays in the worker's process (`memory`).
    */
   live?: 'memory' | 'temporal';
-  /** Worker's memory of conversations, in runs; 0 switches it off, and each model call reads its run by query. */
+  /** Worker's memory of conversations, in runs and in threads; 0 switches it off, and each model call reads histories. */
   context_cache_runs?: number;
+  /**
+   * Runs and threads that a worker keeps in memory between their tasks; by default one for every 4 MB of Node's heap
+   * above 512 MB, from 50 to 1,000.
+   */
+  cached_workflows?: number;
   /** How often a run that would end without its goals is told to go on; 2 by default. */
   goal_reprompts?: number;
 }
@@ -78,6 +83,10 @@ export interface GoalType {
 export interface ThreadOptions {
   /** By default the first message; or a model of that profile writes it after the first answer. */
   title?: 'first_message' | { profile: string };
+  /** What one thread may hold, messages that wait included (a quarter of it at most); 32 MiB by default, and at most. */
+  max_bytes?: number;
+  /** How many messages may wait for their turn in one thread; 2,000 by default. Who sends one more is told to wait. */
+  queued_messages?: number;
 }
 
 export interface EncryptionOptions {

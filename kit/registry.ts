@@ -21,6 +21,7 @@ import type { Policy } from '../contract/policy.js';
 import type { OwnProfiles } from '../contract/profiles.js';
 import { DEFAULT_MAX_OUTPUT_TOKENS } from '../contract/reservation.js';
 import type { ToolSpec } from '../contract/tools.js';
+import { THREAD_BYTES } from '../contract/sizes.js';
 import type { Agent, AgentOptions } from './define-agent.js';
 import type { Config, ModelProfile, RuntimeOptions } from './define-config.js';
 import type { Tool } from './define-tool.js';
@@ -54,11 +55,17 @@ export interface Registry {
   models: ReadonlyMap<string, ModelProfile>;
   runtime: RuntimeSpec;
   context_cache_runs: number;
+  /** Undefined: as many as the worker's memory has room for. */
+  cached_workflows: number | undefined;
   redis_url: string | undefined;
   encryption_keys: KeySource | undefined;
   goals: ReadonlyMap<string, RegisteredGoal>;
   /** Undefined: a thread's title is its first message. */
   thread_title_profile: string | undefined;
+  /** Undefined: as much as a thread may hold at all. */
+  thread_max_bytes: number | undefined;
+  /** Messages that may wait in a thread. */
+  queued_messages: number | undefined;
   /** Stream profiles of the application's own. */
   profiles: OwnProfiles;
 }
@@ -147,7 +154,11 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
   }
   if (!options.agents?.length) note('agents', 'is empty: define at least one with defineAgent()');
 
-  const { title = 'first_message' } = options.threads ?? {};
+  const { title = 'first_message', max_bytes: thread_max_bytes, queued_messages } = options.threads ?? {};
+  if (thread_max_bytes !== undefined && !(isCount(thread_max_bytes) && thread_max_bytes <= THREAD_BYTES))
+    note('threads.max_bytes', `${thread_max_bytes} is no number of bytes up to ${THREAD_BYTES}`);
+  if (queued_messages !== undefined && !isCount(queued_messages))
+    note('threads.queued_messages', `${queued_messages} is no number of messages`);
   const thread_title_profile = title === 'first_message' ? undefined : title.profile;
   if (thread_title_profile !== undefined && !models.has(thread_title_profile))
     note(
@@ -159,6 +170,9 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
   const runtime = runtimeSpec(options.runtime ?? {}, note);
   const context_cache_runs = options.runtime?.context_cache_runs ?? 200;
   if (!isCount(context_cache_runs, 0)) note('runtime.context_cache_runs', `${context_cache_runs} is no number of runs`);
+  const cached_workflows = options.runtime?.cached_workflows;
+  if (cached_workflows !== undefined && !isCount(cached_workflows, 2))
+    note('runtime.cached_workflows', `${cached_workflows} is no number of workflows from 2 on`);
   const encryption_keys = options.encryption?.keys;
   if (options.encryption !== undefined && typeof encryption_keys !== 'function' && !Array.isArray(encryption_keys))
     note('encryption.keys', 'is no list of keys, and no function that gives one');
@@ -176,10 +190,13 @@ export function createRegistry(config: Config, file = 'the configuration'): Regi
     models,
     runtime,
     context_cache_runs,
+    cached_workflows,
     redis_url,
     encryption_keys,
     goals,
     thread_title_profile,
+    thread_max_bytes,
+    queued_messages,
     profiles,
   };
 }

@@ -2,11 +2,12 @@
  * The artefact store, on files or in a bucket.
  *
  * F1  A scope has a folder of its own: what is not in it is not there, whatever its id.
- * F2  An id is made of scope and content, so writing the same thing twice (a retried activity) leaves one copy.
+ * F2  An id is made of scope and content, so writing the same thing twice (a retried activity) leaves one copy; and of
+ *     a secret, so that nobody can tell by an id what a content that they guess is.
  * F3  The description is written last: what is described is whole.
  * F4  What is read was checked, piece by piece: by the digests of its description, or by its encryption.
  */
-import { createHash } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { artefactOf } from '../contract/artefacts.js';
 import type { ArtefactInfo, Artefacts, ArtefactStore } from '../contract/artefacts.js';
 import { PerdureError } from '../contract/errors.js';
@@ -20,7 +21,20 @@ const ID_PATTERN = /^art_[0-9a-f]{64}$/;
 /** Up to 0.4, by content alone, and without a scope. */
 const UNSCOPED_PATTERN = /^sha256_[0-9a-f]{64}$/;
 
+/** Where there are no encryption keys: made by the first who needs it, and kept with what it names. */
+const SECRET_NAME = 'ids.key';
+const SECRET_BYTES = 32;
+
 export function createArtefacts(objects: Objects, ring?: KeyRing): ArtefactStore {
+  let known: Promise<Uint8Array> | undefined;
+  const secret = () => {
+    known ??= findSecret(objects).catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  };
+
   const nameIn = (scope: string, id: string) => {
     const place = createHash('sha256').update(scope).digest('hex');
     return `scopes/${place.slice(0, 2)}/${place}/${id}`;
@@ -56,10 +70,12 @@ export function createArtefacts(objects: Objects, ring?: KeyRing): ArtefactStore
         async put(content, mediaType) {
           const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
           const key = await ring?.current();
-          // A digest would tell whoever reads the names whether a content that they guess is here.
           const hash =
             key === undefined
-              ? createHash('sha256').update(`${scope}\n`).update(bytes).digest()
+              ? createHmac('sha256', await secret())
+                  .update(`${scope}\n`)
+                  .update(bytes)
+                  .digest()
               : saltOf(key, 'artefact', `${scope}\n`, bytes);
           const info: ArtefactInfo = {
             id: `art_${hash.toString('hex')}`,
@@ -87,6 +103,16 @@ export function createArtefacts(objects: Objects, ring?: KeyRing): ArtefactStore
       return UNSCOPED_PATTERN.test(id) ? `${hash.slice(0, 2)}/${hash}` : undefined;
     }),
   };
+}
+
+/** Of several who begin at once one is first, and all use what it made. */
+async function findSecret(objects: Objects): Promise<Uint8Array> {
+  const found = await objects.get(SECRET_NAME);
+  if (found === undefined) await objects.put(SECRET_NAME, randomBytes(SECRET_BYTES));
+  const secret = found ?? (await objects.get(SECRET_NAME));
+  if (secret?.byteLength === SECRET_BYTES) return secret;
+  const what = `${SECRET_NAME} in ${objects.place} is no secret of ${SECRET_BYTES} bytes`;
+  throw new PerdureError('object_damaged', `${what}: delete it, and it is made anew`);
 }
 
 function infoOf({ id, byte_size, media_type }: ArtefactInfo): ArtefactInfo {

@@ -1,15 +1,17 @@
 /** Stored agents, by org. Names are unique in their org, whoever writes at the same time. */
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { sql } from 'kysely';
 import type { Selectable } from 'kysely';
 import { PerdureError } from '../contract/errors.js';
+import { STORED_AGENTS_CHARS } from '../contract/sizes.js';
 import { StoredAgent } from '../contract/stored-agent.js';
 import type { AgentContents } from '../contract/stored-agent.js';
 import type { Changes, Database } from './database/open-database.js';
 import type { StoredAgentsTable } from './database/tables.js';
 import { parseRecords } from './parse-records.js';
 
-/** Lists have no pages. */
+/** A list reads all agents of an org, so these are few, and their texts together bounded. */
 const MOST_AGENTS = 1_000;
 
 export interface AgentOwner {
@@ -64,15 +66,7 @@ export function createStoredAgents(database: Database): StoredAgents {
         const namesake = one(await byName(changes, agent.name, org_id).executeTakeFirst());
         if (namesake !== undefined && isSame(namesake, made)) return namesake;
         if (namesake !== undefined) throw taken(namesake);
-        const { count } = await changes
-          .selectFrom('stored_agents')
-          .select(({ fn }) => fn.countAll<number>().as('count'))
-          .where('org_id', '=', org_id)
-          .executeTakeFirstOrThrow();
-        if (count >= MOST_AGENTS) {
-          const what = `the org has ${count} stored agents, and cannot have more: delete those of no use`;
-          throw new PerdureError('invalid_request', what);
-        }
+        await checkRoom(changes, made);
         await changes.insertInto('stored_agents').values(toAgentRow(made)).execute();
         return made;
       });
@@ -84,6 +78,7 @@ export function createStoredAgents(database: Database): StoredAgents {
         const edited = { ...found, ...edit(found), modified: new Date().toISOString(), modified_by: by };
         const namesake = one(await byName(changes, edited.name, org_id).executeTakeFirst());
         if (namesake !== undefined && namesake.agent_id !== agent_id) throw taken(namesake);
+        await checkRoom(changes, edited);
         await changes.updateTable('stored_agents').set(toAgentRow(edited)).where('agent_id', '=', agent_id).execute();
         return edited;
       });
@@ -97,6 +92,27 @@ export function createStoredAgents(database: Database): StoredAgents {
       return numDeletedRows > 0n;
     },
   };
+}
+
+/** One that becomes smaller has room, whatever the others take: else there would be no way back. */
+async function checkRoom(changes: Pick<Changes, 'selectFrom'>, agent: StoredAgent): Promise<void> {
+  const { org_id, agent_id } = agent;
+  const { count, chars, own } = await changes
+    .selectFrom('stored_agents')
+    .select(({ fn }) => [fn.countAll<number>().as('count')])
+    .select(sql<number>`coalesce(sum(length(agent)), 0)`.as('chars'))
+    .select(sql<number>`coalesce(sum(case when agent_id = ${agent_id} then length(agent) else 0 end), 0)`.as('own'))
+    .where('org_id', '=', org_id)
+    .executeTakeFirstOrThrow();
+  if (own === 0 && count >= MOST_AGENTS) {
+    const what = `the org has ${count} stored agents, and cannot have more: delete those of no use`;
+    throw new PerdureError('invalid_request', what);
+  }
+  const size = JSON.stringify(agent).length;
+  const sum = Number(chars) - Number(own) + size;
+  if (size <= Number(own) || sum <= STORED_AGENTS_CHARS) return;
+  const what = `with this one the stored agents of the org would have ${sum} characters; at most ${STORED_AGENTS_CHARS} can be kept`;
+  throw new PerdureError('input_too_large', `${what}: delete those of no use`);
 }
 
 export function toAgentRow(agent: StoredAgent): Selectable<StoredAgentsTable> {

@@ -20,8 +20,9 @@ interface PresenceOptions {
   onSilent: (peer: SilentPeer) => void;
 }
 
-const SIGN_MS = 300;
-const SILENT_MS = 1_200;
+/** With that of `worker/give-up-lost-calls.ts` they add up to the time in which a dead worker is found: 3 s at most. */
+export const SIGN_MS = 300;
+export const SILENT_MS = 1_200;
 /** Without an answer for so long, the worker cannot count on being seen. */
 const SEEN_MS = 800;
 /** Between two signs of a worker that has seen all. */

@@ -71,10 +71,22 @@ function joinSpeech(messages: readonly BaseMessage[]): SentMessage[] {
 function join(first: AssistantMessage, second: AssistantMessage): AssistantMessage {
   return {
     ...first,
-    content: [first.content ?? '', second.content ?? ''].filter(Boolean).join('\n\n') || null,
+    content:
+      [first.content ?? '', second.content ?? ''].filter(Boolean).join(isCut(first, second) ? '' : '\n\n') || null,
     refusal: (first.refusal ?? '') + (second.refusal ?? ''),
     tool_calls: [...(first.tool_calls ?? []), ...(second.tool_calls ?? [])],
   };
+}
+
+/** An answer that another step of its run goes on with, and nothing between them: it was cut, in mid-word perhaps. */
+function isCut(first: AssistantMessage, second: AssistantMessage): boolean {
+  const [before, after] = [first, second].map(({ meta }) => (meta as { step_id?: string } | undefined)?.step_id);
+  return isStep(before) && isStep(after) && before !== after && (first.tool_calls ?? []).length === 0;
+}
+
+/** Of a run: what a thread has from before has steps of another name. */
+function isStep(id: string | undefined): boolean {
+  return id !== undefined && /^step_\d+$/.test(id);
 }
 
 function saysSomething({ content, refusal, tool_calls: calls }: AssistantMessage): boolean {
@@ -115,10 +127,10 @@ function convertPart(part: ContentPart): VendorPart {
 }
 
 function convertImage({ image_url }: ImagePart): VendorPart {
-  const { detail } = image_url;
+  const { detail, media_type = '' } = image_url;
   const inline = readDataUrl(image_url.url);
   // Others who speak this API take types that OpenAI does not: which, only they know.
-  const url = inline === undefined ? image_url.url : `data:${inline.media_type};base64,${inline.base64}`;
+  const url = inline === undefined ? image_url.url : `data:${inline.media_type || media_type};base64,${inline.base64}`;
   return { type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) } };
 }
 

@@ -2,7 +2,9 @@
  * Deletes runs from the archive, with all that belongs to them.
  *
  * D1  What is deleted stays so: a deletion is written down, and what it means is not taken in any more, however late its
- *     writer comes. Of an org and of a user, it means the runs that had begun by then.
+ *     writer comes. Of an org and of a user, it means the runs that had begun by then. Of a thread it means its turns,
+ *     and of the runs that somebody else started in its name those that had begun by then: else a run in the name of
+ *     one's own deleted thread would be in no list and in no sum.
  * D2  No writer slips through: it holds the lock together with other writers, and a deletion is written down without
  *     any of them. From then on there is nothing new to be found.
  * D3  Many runs go in several transactions, so that nobody waits long. After a crash the same call goes on.
@@ -10,6 +12,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Changes, Database } from '../database/open-database.js';
 import type { Tables } from '../database/tables.js';
+import { threadOfRun } from '../../contract/thread-ids.js';
 import type { ArchivedRun } from './archived-run.js';
 import { timeOf } from './run-order.js';
 
@@ -37,7 +40,7 @@ export async function deleteRuns(database: Database, deletion: Deletion): Promis
     .selectFrom('runs')
     .select('id')
     .where((run) => isMeant(run, deletion))
-    .$if(endsWithTime(mark), (runs) => runs.where('started_at', '<=', mark.deleted_at))
+    .$if(mark.kind === 'org' || mark.kind === 'user', (runs) => runs.where('started_at', '<=', mark.deleted_at))
     .limit(BATCH);
   for (let deleted = 0; ;) {
     const gone = await database.query.deleteFrom('runs').where('id', 'in', meant).executeTakeFirst();
@@ -60,7 +63,8 @@ export async function isDeleted(changes: Changes, run: Omit<ArchivedRun, 'tail'>
     .where(({ and, or, eb }) =>
       or(
         marks.map((mark) => {
-          const late = endsWithTime(mark) ? [eb('deleted_at', '>=', timeOf(run.started_at))] : [];
+          const isTurn = mark.kind === 'thread' && threadOfRun(run_id) === thread_id;
+          const late = endsWithTime(mark) && !isTurn ? [eb('deleted_at', '>=', timeOf(run.started_at))] : [];
           return and([eb('kind', '=', mark.kind), eb('id', '=', mark.id), ...late]);
         }),
       ),
@@ -76,9 +80,9 @@ function isMeant(run: ExpressionBuilder<Tables, 'runs'>, deletion: Deletion): Ex
   return 'user_id' in deletion ? run.and([ofOrg, run('created_by', '=', deletion.user_id)]) : ofOrg;
 }
 
-/** Orgs and users go on; a run or a thread has its id once. */
+/** A run has its id once; all else may be named again. */
 function endsWithTime({ kind }: { kind: string }): boolean {
-  return kind === 'org' || kind === 'user';
+  return kind !== 'run';
 }
 
 function markOf(deletion: Deletion): { kind: string; id: string } {

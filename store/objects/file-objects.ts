@@ -1,6 +1,6 @@
-/** Objects as files of a folder. A file that exists is whole: it was renamed into place. */
+/** Objects as files of a folder. A file that exists is whole: it was written beside its place, and put there at once. */
 import { randomUUID } from 'node:crypto';
-import { copyFile, mkdir, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { undefinedIfMissing } from '../if-missing.js';
 import type { Objects, Range } from './objects.js';
@@ -33,13 +33,25 @@ async function readPart(path: string, { start, end }: Range): Promise<Uint8Array
   }
 }
 
-/** Written beside its place, synced, then renamed: a crash leaves no half file under a good name. */
+/** Written beside its place and synced, then linked: a crash leaves no half file under a good name, and the first stays. */
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}.tmp`;
   await writeFile(temporary, bytes, { mode: 0o600, flush: true });
-  await rename(temporary, path);
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (!WITHOUT_LINKS.includes(code)) throw error;
+    await rename(temporary, path);
+  } finally {
+    await rm(temporary, { force: true });
+  }
 }
+
+/** What file systems say that have none, such as some of those over a network. */
+const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EACCES'];
 
 async function copyWhole(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });

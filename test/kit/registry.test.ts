@@ -174,6 +174,11 @@ describe('a mistake in a configuration is reported with its file and field:', ()
       'threads.title.profile "slow" is no model profile; there are: fast',
     ],
     [
+      'threads that would hold more than a worker can',
+      { threads: { max_bytes: 1_000_000_000 } },
+      'threads.max_bytes 1000000000 is no number of bytes up to 33554432',
+    ],
+    [
       'an agent id that is not canonical',
       { agents: [agent({ agent_id: 'Assistant' })] },
       'agents[0].agent_id "Assistant" is not canonical: write service.agent in [a-z0-9_]',
@@ -271,9 +276,19 @@ describe('a mistake in a configuration is reported with its file and field:', ()
       'runtime.continue_as_new_after_events 1.5 is no number of events',
     ],
     [
+      'no message that may wait',
+      { threads: { queued_messages: 0 } },
+      'threads.queued_messages 0 is no number of messages',
+    ],
+    [
       'a cache of less than nothing',
       { runtime: { context_cache_runs: -1 } },
       'runtime.context_cache_runs -1 is no number of runs',
+    ],
+    [
+      'a cache of one workflow, which the SDK does not have',
+      { runtime: { cached_workflows: 1 } },
+      'runtime.cached_workflows 1 is no number of workflows from 2 on',
     ],
     [
       'an agent that defineAgent did not make',

@@ -32,6 +32,23 @@ describe.each(VENDORS)('$name', (vendor: Vendor) => {
     });
 
   it.each([
+    ['a type that is a misspelling', `data:image/jpg;base64,${PIXEL}`, 'data:image/jpg;base64,'],
+    ['no type', `data:;base64,${PIXEL}`, 'data:image/jpeg;base64,'],
+  ])('takes the type of the part for a data URL with %s', async (_what, url, sent) => {
+    server.reply(vendor.stream('text'));
+    const image_url = { url, media_type: 'image/jpeg' as const };
+    const messages = [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url }] }];
+    await partsFrom(provider, modelRequest({ model: vendor.model, messages }));
+    const expected: Record<Vendor['name'], unknown> = {
+      // What is named is sent as it is: others who speak this API take other types.
+      openai: [{ type: 'image_url', image_url: { url: sent + PIXEL } }],
+      anthropic: [{ type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: PIXEL } }],
+      gemini: [{ inlineData: { mimeType: 'image/jpeg', data: PIXEL } }],
+    };
+    expect(vendor.wire.userParts(server.requests.at(-1)?.body ?? {})).toEqual(expected[vendor.name]);
+  });
+
+  it.each([
     ['a parameter', `data:image/png;charset=x;base64,${PIXEL}`, `data:application/pdf;name=a.pdf;base64,${PDF}`],
     ['a type in capitals', `data:IMAGE/PNG;base64,${PIXEL}`, `data:APPLICATION/PDF;base64,${PDF}`],
     ['other words in capitals', `DATA:image/png;BASE64,${PIXEL}`, `DATA:application/pdf;BASE64,${PDF}`],

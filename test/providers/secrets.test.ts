@@ -167,6 +167,7 @@ describe('a text', () => {
     const began = performance.now();
     scrubSecrets('A'.repeat(5_000_000), [CANARY]);
     scrubSecrets(`${CANARY.slice(0, 8)} `.repeat(500_000), [CANARY]);
-    expect(performance.now() - began).toBeLessThan(500);
+    // What goes back over the text for each piece of it takes hours.
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 });

@@ -16,7 +16,7 @@ export interface Place {
   encrypted: boolean;
   /** Opened once more, as another process would; closed when the test ends. */
   open(more?: Partial<StorageOptions>): Promise<Storage>;
-  /** All that is stored, by name; without what the server keeps for itself. */
+  /** All that is stored, by name; without what the server keeps for itself, and without the secret of ids. */
   names(): Promise<string[]>;
   bytesOf(name: string): Promise<Buffer>;
   /** Behind the back of the store. */
@@ -70,6 +70,7 @@ export async function placeOf(kind: Kind, endpoint?: string): Promise<Place> {
       const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
       return entries
         .filter((entry) => entry.isFile() && /^(?:payloads|artefacts)/.test(relative(folder, entry.parentPath)))
+        .filter((entry) => entry.name !== 'ids.key')
         .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
         .toSorted();
     },

@@ -1,5 +1,6 @@
 /** Stored agents in the database: several writers, writers that die, names. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { STORED_AGENTS_CHARS } from '../../contract/sizes.js';
 import type { AgentContents } from '../../contract/stored-agent.js';
 import { createStoredAgents, toAgentRow } from '../../store/stored-agents.js';
 import { startFixture } from './fixture-process.js';
@@ -155,6 +156,32 @@ onBothDatabases('stored agents', (fresh) => {
       await agents.remove({ ...made, agent_id: 'agt_1' });
       const tried = await Promise.allSettled(both.map(async (each) => (await open()).create(each, ann)));
       expect(tried.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    });
+
+    it('shares a bound of characters with the others of its org, and can always become smaller', async () => {
+      const database = await place.open();
+      const agents = createStoredAgents(database);
+      const sized = (name: string, size: number) => named(name, { description: 'x'.repeat(size) });
+      const quarter = STORED_AGENTS_CHARS / 4;
+      for (const name of ['a', 'b', 'c']) await agents.create(sized(name, quarter), ann);
+      const refused = expect.stringMatching(
+        /^with this one the stored agents of the org would have 83\d{5} characters/,
+      );
+      await expect(agents.create(sized('d', quarter), ann)).rejects.toMatchObject({
+        code: 'input_too_large',
+        message: refused,
+      });
+      const d = await agents.create(sized('d', quarter - 4_000), ann);
+      const resize = (size: number) =>
+        agents.update(d, (agent) => ({ ...agent, description: 'x'.repeat(size) }), 'ann');
+      await expect(resize(quarter)).rejects.toMatchObject({ code: 'input_too_large' });
+      expect((await agents.find(d.agent_id))?.description).toHaveLength(quarter - 4_000);
+      // As it was before there was a bound.
+      const large = { ...d, agent_id: 'agt_large', name: 'large', description: 'x'.repeat(quarter) };
+      await database.query.insertInto('stored_agents').values(toAgentRow(large)).execute();
+      expect(await resize(10)).toMatchObject({ description: 'xxxxxxxxxx' });
+      await expect(resize(quarter)).rejects.toMatchObject({ code: 'input_too_large' });
+      expect(await agents.create(sized('d', 10), { org_id: 'globex', user_id: 'gus' })).toMatchObject({ name: 'd' });
     });
 
     it('may have any character in its name', async () => {

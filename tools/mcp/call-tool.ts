@@ -6,6 +6,7 @@
  */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Progress } from '@modelcontextprotocol/sdk/types.js';
+import type { Caller } from '../../contract/principal.js';
 import type { Scrub } from '../../contract/scrub-secrets.js';
 import { TRIMMED_CHARS } from '../../contract/sizes.js';
 import type { ToolContext, ToolReturn } from '../../kit/define-tool.js';
@@ -33,8 +34,14 @@ const LOOK_MS = 5_000;
 /** A server as this worker has it. */
 export interface OpenServer {
   title: string;
-  connection: Connection;
   schemas: Schemas;
+  /** What the application tells the server of the caller. */
+  meta: ((caller: Caller) => Record<string, unknown>) | undefined;
+}
+
+/** With one set of credentials. */
+export interface Session {
+  connection: Connection;
   outputs: OutputSchemas;
   /** Takes its credentials out of what is said of a failure. */
   hide: Scrub;
@@ -42,11 +49,13 @@ export interface OpenServer {
 
 export async function callTool(
   server: OpenServer,
+  session: Session,
   tool: PinnedTool,
   args: unknown,
   context: ToolContext,
 ): Promise<ToolReturn> {
-  const { connection, title } = server;
+  const { title } = server;
+  const { connection, hide } = session;
   await checkArguments(server.schemas, tool, args, context);
   // Not the context's own signal: it aborts at the time limit also when the call has long returned.
   const stop = new AbortController();
@@ -58,26 +67,27 @@ export async function callTool(
     params: {
       name: tool.source_name,
       arguments: args as Record<string, unknown>,
-      _meta: { 'perdure/idempotency_key': context.idempotency_key },
+      // For whom the call is, a server hears only where the application says so.
+      _meta: { ...server.meta?.(callerIn(context)), 'perdure/idempotency_key': context.idempotency_key },
     },
   };
   const call = (client: Client) =>
     client.request(request, CallResult, {
       signal: stop.signal,
       timeout: NEVER_MS,
-      onprogress: notes(context, server.hide),
+      onprogress: notes(context, hide),
     });
   try {
     const result = await connection.use(stop.signal, call);
     if (result.isError === true) throw reportedFailure(await errorText(result, context), title);
-    await checkStructured(server, tool, result, context);
+    await checkStructured({ schemas: server.schemas, outputs: session.outputs }, tool, result, context);
     const content = await toContent(result, context);
     const { structuredContent: value } = result;
     return value === undefined || value === null ? content : withValue(content, value);
   } catch (error) {
     // Why it was stopped is the activity's to say.
     if (stop.signal.aborted) throw error;
-    const failure = hiddenIn(toToolError(error, title, tool), server.hide);
+    const failure = hiddenIn(toToolError(error, title, tool), hide);
     if (mayBeGone(failure) && (await isGone(connection, tool, stop.signal))) {
       throw new ToolError('unavailable', `${title} no longer has the tool "${tool.source_name}".`);
     }
@@ -85,6 +95,11 @@ export async function callTool(
   } finally {
     context.signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** Without what is the run's own. */
+export function callerIn({ principal, metadata }: Caller): Caller {
+  return { principal, metadata };
 }
 
 function notes({ progress: tell }: ToolContext, hide: Scrub): (note: Progress) => void {

@@ -6,14 +6,15 @@ import { secretSettings } from '../../contract/secret-settings.js';
 import { ToolError } from '../../kit/tool-error.js';
 import type { McpServer } from './mcp-server.js';
 
-export function hiderFor(server: McpServer): Scrub {
+/** `credentials`: its headers, or its environment. */
+export function hiderFor(server: McpServer, credentials: Readonly<Record<string, string>>): Scrub {
   if ('http' in server) {
-    const { headers = {}, url } = server.http;
+    const { url } = server.http;
     const query = URL.canParse(url) ? Object.fromEntries(new URL(url).searchParams) : {};
-    return createScrub([...secretSettings(headers), ...secretSettings(query)]);
+    return createScrub([...secretSettings(credentials), ...secretSettings(query)]);
   }
-  const { command, env = {}, cwd } = server.stdio;
-  const scrub = createScrub(secretSettings(env));
+  const { command, cwd } = server.stdio;
+  const scrub = createScrub(secretSettings(credentials));
   // Where things are on the machine is of no use to a model.
   const paths = [command, ...(cwd === undefined ? [] : [cwd])].filter((path) => path.includes('/') && path !== '/');
   return (text) => paths.reduce((shown, path) => shown.replaceAll(path, basename(path)), scrub(text));

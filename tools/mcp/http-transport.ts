@@ -12,12 +12,13 @@ import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { createParser } from 'eventsource-parser';
 import { malformed, malformedAnswer } from './read-message.js';
+import type { Credentials } from './sessions.js';
 import { MAX_MESSAGE_BYTES } from './sizes.js';
 
 export interface HttpOptions {
   url: string;
-  /** Sent with every request: credentials, for example. */
-  headers?: Readonly<Record<string, string>>;
+  /** Sent with every request: credentials, for example. A function of for whom the run works gives each a session. */
+  headers?: Credentials;
 }
 
 /** All of the stream is there by then: what is left is to parse it, which waits for nothing outside. */
@@ -30,7 +31,10 @@ const RETRIES = {
   maxRetries: 2,
 };
 
-export function createHttpTransport({ url, headers = {} }: HttpOptions): StreamableHTTPClientTransport {
+export function createHttpTransport(
+  { url }: HttpOptions,
+  headers: Readonly<Record<string, string>>,
+): StreamableHTTPClientTransport {
   const unanswered = new Set<RequestId>();
   const onEvent = (data: string) => {
     const id = malformedAnswer(data);

@@ -6,11 +6,12 @@ import { z } from 'zod';
 import { parseDuration } from '../../contract/durations.js';
 import type { JSONSchema7 } from '../../contract/completion.js';
 import { PerdureError } from '../../contract/errors.js';
+import type { Caller } from '../../contract/principal.js';
 import type { Scrub } from '../../contract/scrub-secrets.js';
 import { CHARACTER_LIMITS } from '../../contract/sizes.js';
 import { defineToolset } from '../../kit/define-toolset.js';
 import type { FoundTool, Toolset } from '../../kit/define-toolset.js';
-import { callTool } from './call-tool.js';
+import { callerIn, callTool } from './call-tool.js';
 import { createConnection } from './connection.js';
 import { hiderFor } from './hide-secrets.js';
 import { createHttpTransport } from './http-transport.js';
@@ -21,6 +22,7 @@ import { createLogLines } from './log-lines.js';
 import { createOutputSchemas } from './output-schemas.js';
 import { createSchemas, UnfitSchema } from './schemas-apart.js';
 import type { Schemas } from './schemas-apart.js';
+import { createSessions } from './sessions.js';
 import { createStdioTransport } from './stdio-transport.js';
 import type { StdioOptions } from './stdio-transport.js';
 import { toolSegment } from './tool-segment.js';
@@ -39,6 +41,12 @@ export interface McpServerOptions {
   approve_destructive?: boolean;
   /** A run goes on without the server's tools when these cannot be listed; by default it fails. */
   optional?: boolean;
+  /** What each call tells the server of whom it is for, in its `_meta`; nothing by default. */
+  meta?: (caller: Caller) => Record<string, unknown>;
+  /** Where headers or env are a function: sessions at the same time; 100 by default, over stdio 10. */
+  max_sessions?: number;
+  /** Where headers or env are a function: how long a session that nobody uses is kept; 5 minutes by default. */
+  session_idle?: number | string;
 }
 
 /** They are checked against the schema by the call itself, apart. */
@@ -48,57 +56,104 @@ const MOST_NAME_CHARS = 200;
 export function mcpServer(server: McpServer, options: McpServerOptions = {}): Toolset {
   const toolset_id = `mcp.${server.name}`;
   const title = titleOf(server);
-  const hide = hiderFor(server);
   const timeout_ms = durationOf(options.timeout, 60_000, `${title}: timeout`);
   const connectTimeoutMs = durationOf(options.connect_timeout, 30_000, `${title}: connect_timeout`);
+  const idleMs = durationOf(options.session_idle, 300_000, `${title}: session_idle`);
+  const { max_sessions = 'stdio' in server ? 10 : 100 } = options;
+  if (!Number.isInteger(max_sessions) || max_sessions < 1)
+    throw new PerdureError('invalid_config', `${title}: max_sessions ${max_sessions} is no number of sessions`);
 
   return defineToolset({
     toolset_id,
     ...(options.optional === undefined ? {} : { optional: options.optional }),
     open(tell) {
-      const report = (line: string) => tell(hide(line));
-      const log = createLogLines(report);
-      const connection = createConnection({
-        openTransport: () =>
-          'stdio' in server ? createStdioTransport(server.stdio, log) : createHttpTransport(server.http),
-        connectTimeoutMs,
-        report,
-        leave: endSession,
-      });
       const schemas = createSchemas();
-      const list = (signal: AbortSignal) =>
-        connection.use(signal, (client) => listTools(client, { signal, timeout: connectTimeoutMs }));
-      const outputs = createOutputSchemas(list);
+      const sessions = createSessions({
+        title,
+        credentials: ('stdio' in server ? server.stdio.env : server.http.headers) ?? {},
+        open: (credentials) => openSession(server, credentials, connectTimeoutMs, tell),
+        most: max_sessions,
+        idleMs,
+      });
+      const open = { title, schemas, meta: options.meta };
       return {
-        async discover(signal) {
-          try {
-            const listed = await list(signal);
-            outputs.note(listed);
-            const found: FoundTool[] = [];
-            for (const tool of chosen(listed, options, report)) {
-              const parameters = await fitSchema(tool, schemas, signal).catch((error: unknown) => {
-                if (!(error instanceof UnfitSchema)) throw error;
-                const why = `its tool "${tool.name.slice(0, MOST_NAME_CHARS)}" cannot be taken: ${error.message}`;
-                if (options.optional !== true) throw new InvalidList(why, { cause: error });
-                report(`${why}; runs go on without it`);
-              });
-              if (parameters !== undefined) found.push(foundTool(tool, parameters, toolset_id, timeout_ms, options));
+        discover: (signal, context) =>
+          sessions.use(callerIn(context), async (session) => {
+            const { report, log, hide } = session;
+            try {
+              const listed = await session.list(signal);
+              session.outputs.note(listed);
+              const tools = chosen(listed, options, report);
+              const fitting = await fitAll(tools, { schemas, signal, timeoutMs: connectTimeoutMs }, options, report);
+              return fitting.map(([tool, parameters]) => foundTool(tool, parameters, toolset_id, timeout_ms, options));
+            } catch (error) {
+              throw explained(error, title, log.last(), hide);
             }
-            return found;
-          } catch (error) {
-            throw explained(error, title, log.last(), hide);
-          }
-        },
+          }),
         bind: (tool) => ({
           input: Arguments,
-          run: (args, context) => callTool({ title, connection, schemas, outputs, hide }, tool, args, context),
+          run: (args, context) =>
+            sessions.use(callerIn(context), (session) => callTool(open, session, tool, args, context)),
         }),
         async close() {
-          await Promise.all([connection.close(), schemas.close()]);
+          await Promise.all([sessions.close(), schemas.close()]);
         },
       };
     },
   });
+}
+
+/** With one set of credentials; nothing is connected yet. */
+function openSession(
+  server: McpServer,
+  credentials: Readonly<Record<string, string>>,
+  connectTimeoutMs: number,
+  tell: (line: string) => void,
+) {
+  const hide = hiderFor(server, credentials);
+  const report = (line: string) => tell(hide(line));
+  const log = createLogLines(report);
+  const connection = createConnection({
+    openTransport: () =>
+      'stdio' in server
+        ? createStdioTransport(server.stdio, credentials, log)
+        : createHttpTransport(server.http, credentials),
+    connectTimeoutMs,
+    report,
+    leave: endSession,
+  });
+  const list = (signal: AbortSignal) =>
+    connection.use(signal, (client) => listTools(client, { signal, timeout: connectTimeoutMs }));
+  return { connection, hide, report, log, list, outputs: createOutputSchemas(list), close: () => connection.close() };
+}
+
+interface Fitting {
+  schemas: Schemas;
+  signal: AbortSignal;
+  /** For all schemas together. */
+  timeoutMs: number;
+}
+
+async function fitAll(
+  tools: readonly ListedTool[],
+  { schemas, signal, timeoutMs }: Fitting,
+  { optional = false }: McpServerOptions,
+  report: (line: string) => void,
+): Promise<[ListedTool, JSONSchema7][]> {
+  const end = Date.now() + timeoutMs;
+  const found: [ListedTool, JSONSchema7][] = [];
+  for (const [n, tool] of tools.entries()) {
+    if (Date.now() > end)
+      throw new InvalidList(`its schemas could not be checked within ${timeoutMs} ms: ${n} of ${tools.length} were`);
+    const parameters = await fitSchema(tool, schemas, signal).catch((error: unknown) => {
+      if (!(error instanceof UnfitSchema)) throw error;
+      const why = `its tool "${tool.name.slice(0, MOST_NAME_CHARS)}" cannot be taken: ${error.message}`;
+      if (!optional) throw new InvalidList(why, { cause: error });
+      report(`${why}; runs go on without it`);
+    });
+    if (parameters !== undefined) found.push([tool, parameters]);
+  }
+  return found;
 }
 
 function chosen(

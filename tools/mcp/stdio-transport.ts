@@ -13,13 +13,17 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { LogLines } from './log-lines.js';
 import { createLineReader } from './read-lines.js';
 import { readMessage } from './read-message.js';
+import type { Credentials } from './sessions.js';
 import { MAX_MESSAGE_BYTES } from './sizes.js';
 
 export interface StdioOptions {
   command: string;
   args?: readonly string[];
-  /** All of the server's environment: nothing of the worker's is handed on, also not PATH. */
-  env?: Readonly<Record<string, string>>;
+  /**
+   * All of the server's environment: nothing of the worker's is handed on, also not PATH. A function of for whom the run
+   * works gives each a process.
+   */
+  env?: Credentials;
   cwd?: string;
 }
 
@@ -27,7 +31,11 @@ export interface StdioOptions {
 const STOP_MS = 1_500;
 const hasGroups = process.platform !== 'win32';
 
-export function createStdioTransport(options: StdioOptions, log: LogLines): Transport {
+export function createStdioTransport(
+  options: StdioOptions,
+  env: Readonly<Record<string, string>>,
+  log: LogLines,
+): Transport {
   let child: ChildProcessWithoutNullStreams | undefined;
   let ending: Promise<void> | undefined;
   // The SDK hears notifications a moment later than answers: without a break between them, the progress of a call that
@@ -39,7 +47,7 @@ export function createStdioTransport(options: StdioOptions, log: LogLines): Tran
     start: () =>
       new Promise((resolve, reject) => {
         const server = spawn(options.command, options.args ?? [], {
-          env: { ...options.env },
+          env: { ...env },
           stdio: 'pipe',
           detached: hasGroups,
           windowsHide: true,

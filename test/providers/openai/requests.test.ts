@@ -198,6 +198,19 @@ describe('the conversation', () => {
     ]);
   });
 
+  it('puts an answer together that was cut and continued, as it is, and other messages apart', async () => {
+    const said = (content: string, step_id: string): BaseMessage => ({ role: 'assistant', content, meta: { step_id } });
+    const answer = [said('One tw', 'step_1'), said('o thr', 'step_2'), said('ee.', 'step_3')];
+    const seeded = [said('Yes.', 'message_1'), said('No.', 'message_2')];
+    const user: BaseMessage = { role: 'user', content: 'And?' };
+    expect(await sentMessages([user, ...seeded, user, ...answer])).toMatchObject([
+      user,
+      { role: 'assistant', content: 'Yes.\n\nNo.' },
+      user,
+      { role: 'assistant', content: 'One two three.' },
+    ]);
+  });
+
   it('joins what one step said, without its reasoning, and lets the results follow the calls', async () => {
     const messages = await sentMessages(
       [

@@ -214,13 +214,18 @@ onBothDatabases('a list of archived runs', (fresh) => {
       await archive.deleteBy({ org_id: 'left' });
       await archive.deleteBy({ org_id: 'acme', user_id: 'eve' });
       expect(await put('gone')).toBe('deleted');
-      expect(await put('a', { thread_id: 'thr_gone', started_at: future })).toBe('deleted');
+      expect(await put('a', { thread_id: 'thr_gone', started_at: past })).toBe('deleted');
+      // Its turns are gone, whatever the clocks say.
+      expect(await put('thr_gone/turn_1', { thread_id: 'thr_gone', started_at: future })).toBe('deleted');
+      expect(await put('thr_gone/turn_1/call_1_1', { thread_id: 'thr_gone', started_at: future })).toBe('deleted');
       expect(await put('b', { org_id: 'left', started_at: past })).toBe('deleted');
       expect(await put('c', { created_by: 'eve', started_at: past })).toBe('deleted');
       expect(await left()).toEqual([]);
       expect(await put('d', { org_id: 'left', started_at: future })).toBe('stored');
       expect(await put('e', { created_by: 'eve', started_at: future })).toBe('stored');
       expect(await put('f', { created_by: 'eve', org_id: 'globex' })).toBe('stored');
+      // A run in the name of one's own deleted thread is in lists and sums like any other.
+      expect(await put('g', { thread_id: 'thr_gone', started_at: future })).toBe('stored');
     });
 
     it('is gone in the end, also where it is written at the same time', async () => {

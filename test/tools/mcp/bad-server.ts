@@ -10,7 +10,7 @@ import { anyRun } from './calling.js';
 export interface Asked {
   id: number;
   method: string;
-  params?: { cursor?: string; name?: string; arguments?: unknown };
+  params?: { cursor?: string; name?: string; arguments?: unknown; _meta?: { progressToken?: number } };
 }
 
 export type OnCall = (asked: Asked, response: ServerResponse, request: IncomingMessage) => void;
@@ -21,6 +21,8 @@ interface BadServerOptions {
   onCall?: OnCall;
   /** That it is to be sent. */
   headers?: Record<string, string>;
+  /** Of its address. */
+  query?: string;
   options?: McpServerOptions;
 }
 
@@ -40,6 +42,7 @@ export async function startBadServer({
   list,
   onCall,
   headers = {},
+  query = '',
   options = {},
 }: BadServerOptions): Promise<BadServer> {
   const seen: string[] = [];
@@ -63,7 +66,7 @@ export async function startBadServer({
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const server: McpServer = {
     name: 'bad',
-    http: { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`, headers },
+    http: { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp${query}`, headers },
   };
   const toolset = mcpServer(server, options).options.open((line) => void reported.push(line));
   let found: Promise<FoundTool[]> | undefined;

@@ -107,6 +107,18 @@ describe('a schema that takes for ever', () => {
     expect(pauses()).toBeLessThan(1_000);
   });
 
+  it('is one of many that have one deadline together, also where each may be left out', async () => {
+    const tools = Array.from({ length: 200 }, (_, n) => ({
+      name: `evil_${n}`,
+      inputSchema: doublingAlways(40 + (n % 20)),
+    }));
+    const server = await start({ ...listOf(...tools), options: { optional: true, connect_timeout: '3s' } });
+    await expect(server.discover()).rejects.toMatchObject({
+      code: 'toolset_invalid',
+      message: expect.stringMatching(/its schemas could not be checked within 3000 ms: [1-4] of 200 were/) as string,
+    });
+  });
+
   it.each([
     ['a pattern', SLOW_PATTERN, SLOW_TEXT],
     ['references', doublingBelow(40), { a: {} }],
@@ -115,13 +127,13 @@ describe('a schema that takes for ever', () => {
     const other = await start(listOf({ name: 'act', inputSchema: SLOW_PATTERN }));
     await Promise.all([server.call(), other.call()]);
     const pauses = watchPauses();
-    const began = performance.now();
-    const hostile = failureOf(server.call({}, args));
+    let isOver = false;
+    const hostile = failureOf(server.call({}, args)).finally(() => (isOver = true));
     const run = (root_run_id: string) => ({ run: { run_id: 'run-2', agent_id: 'test.agent', root_run_id } });
     expect(await other.call({}, { text: 'aaa' })).toBe('done');
     // Also the same server, for another org.
     expect(await server.call({}, {}, run('run-2'))).toBe('done');
-    expect(performance.now() - began).toBeLessThan(1_500);
+    expect(isOver).toBe(false);
     const failure = await hostile;
     expect(failure).toMatchObject({ kind: 'internal', retryable: false });
     expect(failure.message).toMatch(/mcp\.bad\.act could not be checked, and it was not called.*2 s/);
@@ -137,9 +149,7 @@ describe('a schema that takes for ever', () => {
     const stop = new AbortController();
     const call = server.call({}, SLOW_TEXT, { signal: stop.signal });
     setTimeout(() => stop.abort(new Error('enough')), 100);
-    const began = performance.now();
     await expect(call).rejects.toThrow('enough');
-    expect(performance.now() - began).toBeLessThan(1_500);
   });
 });
 
@@ -167,15 +177,10 @@ describe('a worker', () => {
     void hostile.then(() => (isOver = true));
     const { seen } = server;
     await until(() => seen.includes('POST tools/list'), 'the listing of the hostile server');
-    const durations: number[] = [];
-    while (!isOver) {
-      const began = performance.now();
-      await harmless();
-      durations.push(performance.now() - began);
-    }
+    let ended = 0;
+    for (; !isOver; ended++) await harmless();
     expect(ofType(await hostile, 'tool_result')[0]).toMatchObject({ failure: { kind: 'internal' } });
-    expect(durations.length).toBeGreaterThan(1);
-    expect(Math.max(...durations)).toBeLessThan(2_000);
+    expect(ended).toBeGreaterThan(1);
   });
 });
 
@@ -192,9 +197,7 @@ describe('a list without end', () => {
       return page(++pages, `${pages}`);
     };
     const server = await start({ list: slowly, options: { connect_timeout: 2_000 } });
-    const began = performance.now();
     await expect(server.discover()).rejects.toMatchObject({ code: 'toolset_unavailable' });
-    expect(performance.now() - began).toBeLessThan(5_000);
     expect(pages).toBeLessThan(10);
   });
 
@@ -281,9 +284,7 @@ describe('an answer that is none', () => {
         else response.write(message);
       },
     });
-    const began = performance.now();
     expect(await failureOf(server.call())).toMatchObject({ kind: 'malformed_result', retryable: false });
-    expect(performance.now() - began).toBeLessThan(5_000);
   });
 });
 

@@ -85,6 +85,40 @@ describe('a server over HTTP', () => {
     expect(inspect(error, { depth: 9 })).not.toMatch(/W8zQ4n|X7vB2m/);
   });
 
+  it('has no credential in its lines, its progress or the names of its list, nor one that is in its address', async () => {
+    const [token, key] = ['tk-W8zQ4nX7vB2m', 'Lw9Yd3Kp6Rt'];
+    const said = `has ${token} and ${key.slice(2, 9)}`;
+    const hidden = 'has [hidden] and [hidden]';
+    const unfit = { name: said, description: 'x'.repeat(20_000), inputSchema: {} };
+    const [optional, needed] = await Promise.all(
+      [true, false].map((isOptional) =>
+        startBadServer({
+          query: `?api_key=${key}`,
+          headers: { authorization: `Bearer ${token}` },
+          options: { optional: isOptional },
+          list: () => ({ tools: [unfit, { name: 'act', inputSchema: {} }] }),
+          onCall({ id, params }, response) {
+            const progress = { progressToken: params?._meta?.progressToken, progress: 1, message: said };
+            const result = { content: [{ type: 'text', text: 'done' }] };
+            response.writeHead(200, stream);
+            for (const message of [
+              { method: 'notifications/progress', params: progress },
+              { id, result },
+            ])
+              response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+            response.end();
+          },
+        }),
+      ),
+    );
+    for (const server of [optional, needed]) ends.push(() => server!.stop());
+    const notes: string[] = [];
+    expect(await optional!.call({}, {}, { progress: (note) => void notes.push(note) })).toBe('done');
+    expect(notes).toEqual([hidden]);
+    expect(optional!.reported).toEqual([expect.stringContaining(`its tool "${hidden}" cannot be taken`)]);
+    await expect(needed!.discover()).rejects.toThrow(`its tool "${hidden}" cannot be taken`);
+  });
+
   it.each(['no url', 'ftp://127.0.0.1/mcp', 'http://user:password@127.0.0.1/mcp'])(
     'is refused when it is defined at "%s"',
     (url) => {

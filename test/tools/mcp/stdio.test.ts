@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { mcpServer } from '../../../tools/index.js';
 import type { McpServerOptions } from '../../../tools/index.js';
 import { createLogLines } from '../../../tools/mcp/log-lines.js';
+import type { StdioOptions } from '../../../tools/mcp/stdio-transport.js';
 import { until } from '../../support/world.js';
 import { anyRun, failureOf, openCaller } from './calling.js';
 import { isAlive, startServer } from './start-server.js';
@@ -21,7 +22,7 @@ afterEach(async () => {
 });
 
 /** Discovers once: all that a server does before it is of use. */
-const discover = async (stdio: { command: string; cwd?: string }) => {
+const discover = async (stdio: StdioOptions) => {
   const toolset = mcpServer({ name: 'fixture', stdio }).options.open(() => {});
   try {
     return await toolset.discover(AbortSignal.timeout(60_000), anyRun);
@@ -48,6 +49,18 @@ describe('a server over stdio', () => {
     await until(() => reported.includes('first') && reported.some((line) => line.startsWith('second')), 'the lines');
     expect(reported.find((line) => line.startsWith('second'))).toBe('second  [31mred');
     expect(reported.some((line) => line.includes('not valid JSON'))).toBe(true);
+    await toolset.close();
+  });
+
+  it('has no credential of its environment in those lines, whatever the form, nor where it is', async () => {
+    const token = 'tk-W8zQ4nX7vB2m';
+    const { call, reported, toolset } = await open({ SHOP_TOKEN: token, SHOP_URL: 'redis://shop:Lw9Yd3Kp6Rt@far' });
+    const encoded = Buffer.from(`user:${token}`).toString('base64');
+    const lines = [`in with ${token}`, `piece ${token.slice(4, 11)}`, `sent ${encoded}`, 'at Lw9Yd3Kp6Rt'];
+    await call('print', { text: [...lines, `of ${process.execPath}`, 'end', ''].join('\n') });
+    await until(() => reported.includes('end'), 'the lines');
+    const printed = reported.filter((line) => /^(in|piece|sent|at|of) /.test(line));
+    expect(printed).toEqual(['in with [hidden]', 'piece [hidden]', 'sent [hidden]', 'at [hidden]', 'of node']);
     await toolset.close();
   });
 
@@ -110,6 +123,14 @@ describe('a server over stdio that does not start', () => {
       message: expect.stringMatching(
         /^MCP server "fixture" \(.*\) did not list its tools: it ended before it answered; the last that it printed: no licence\. /,
       ) as string,
+    });
+  });
+
+  it('is named without the credentials that it printed last', async () => {
+    const args = ['-c', 'echo "no licence for $SHOP_TOKEN" >&2'];
+    const env = { SHOP_TOKEN: 'tk-W8zQ4nX7vB2m' };
+    await expect(discover({ command: '/bin/sh', args, env })).rejects.toMatchObject({
+      message: expect.stringContaining('the last that it printed: no licence for [hidden]') as string,
     });
   });
 

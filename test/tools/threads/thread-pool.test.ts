@@ -34,9 +34,7 @@ describe('a thread', () => {
   it('that takes too long is stopped, and replaced for the next request', async () => {
     const ask = open();
     const first = await ask('id');
-    const began = performance.now();
     await expect(ask('spin')).rejects.toMatchObject({ name: 'TooExpensive', message: 'it takes more than 0.5 s' });
-    expect(performance.now() - began).toBeLessThan(3_000);
     expect(await ask('id')).not.toBe(first);
   });
 
