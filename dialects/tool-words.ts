@@ -1,7 +1,7 @@
 /** What the seeds' formats say of a call: its tool's short name, its arguments as an object, its result as a text. */
 import type { EventOf } from '../contract/events.js';
 import { idInTree, toolName } from '../contract/ids.js';
-import { failureText } from '../contract/tool-failure.js';
+import { resultContent } from '../contract/tool-failure.js';
 
 export function calledTool(event: { tool_id?: string | undefined; name?: string }): string {
   return toolName(event.tool_id ?? event.name ?? '');
@@ -28,14 +28,9 @@ export function parsedArguments(written: string): Record<string, unknown> {
 }
 
 export function resultText(event: EventOf<'tool_result'>): string {
-  const { content } = event;
-  if (typeof content !== 'string') {
-    return content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n');
-  }
-  // A failure without a message is one whose words are hidden.
-  return event.status === 'error' && content === '' && event.failure.message !== ''
-    ? failureText(event.failure)
-    : content;
+  const content = resultContent(event);
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '[image]')).join('\n');
 }
 
 /** How a run ended that did not succeed, in words that its reader may see. */

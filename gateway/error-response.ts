@@ -13,6 +13,7 @@ const FOR_CALLERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unknown_thread',
   'thread_exists',
   'thread_busy',
+  'thread_full',
   'thread_read_only',
   'unknown_message',
   'unknown_stored_agent',
@@ -37,11 +38,18 @@ const FOR_CALLERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 const UNREACHABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'server_unreachable',
+  // The gateway is refused, not the caller.
+  'server_refused',
   'database_unreachable',
   'storage_unreachable',
   'encryption_keys_unreachable',
 ]);
 const UNREACHABLE_RETRY_MS = 2_000;
+
+/** In whole seconds, as the header has it. */
+export function retryAfter(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms / 1_000)));
+}
 
 /** Without what only the log may know. */
 export function forCaller(error: unknown): PerdureError {
@@ -82,7 +90,7 @@ export function errorStatus({ code }: PerdureError): number {
 export function errorResponse(error: PerdureError, body: object): Response {
   const headers = new Headers({ [ERROR_CODE_HEADER]: error.code });
   const { retry_after_ms } = error;
-  if (retry_after_ms !== undefined) headers.set('retry-after', String(Math.max(1, Math.ceil(retry_after_ms / 1_000))));
+  if (retry_after_ms !== undefined) headers.set('retry-after', retryAfter(retry_after_ms));
   if (error.code === 'unauthenticated') headers.set('www-authenticate', 'Bearer');
   // What is left of a body that was refused would be read as the next request.
   if (error.code === 'input_too_large') headers.set('connection', 'close');

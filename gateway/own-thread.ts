@@ -63,8 +63,13 @@ export function mayReadThread(principal: Principal, { org_id, created_by, visibi
   return visibility === 'org' || principal.user_id === created_by || isAdmin(principal);
 }
 
+export function mayWrite(principal: Principal, { owner }: Pick<NamedThread, 'owner'>): boolean {
+  return isAdmin(principal) || userOf(principal) === owner.created_by;
+}
+
 /** For whoever may read it: what changes a thread takes its creator, or an admin of the org. */
-export function checkMayWrite(principal: Principal, { thread_id, owner }: NamedThread): void {
-  if (isAdmin(principal) || userOf(principal) === owner.created_by) return;
+export function checkMayWrite(principal: Principal, thread: NamedThread): void {
+  if (mayWrite(principal, thread)) return;
+  const { thread_id } = thread;
   throw new PerdureError('thread_read_only', `thread ${thread_id} is somebody else’s, and you may only read it`);
 }

@@ -24,6 +24,8 @@ interface BeginOnce {
   tools: RouteTools;
   principal: Principal;
   request: Request;
+  /** Who will answer in it. */
+  agentId: string;
   mark: RequestMark;
   /** The caller's own choice. */
   threadId?: string | undefined;
@@ -31,12 +33,12 @@ interface BeginOnce {
 
 /** Begins a thread with the id that it is given, or gives the one that the same request has begun before. */
 export async function beginThreadOnce(
-  { tools, principal, request, mark, threadId }: BeginOnce,
+  { tools, principal, request, agentId, mark, threadId }: BeginOnce,
   begin: (threadId: string) => Promise<AgentThreadRecord>,
 ): Promise<Begun> {
   // A run that was started under the same key is another thing.
   const chosen = chosenRunId(principal, threadId, request.headers.get('idempotency-key'))?.replace(/^key_/, 'thr_key_');
-  if (chosen === undefined) return tools.threads.beginOnce(mark, begin);
+  if (chosen === undefined) return tools.threads.beginOnce(agentId, mark, begin);
   try {
     return { record: await begin(chosen), created: true };
   } catch (error) {

@@ -9,6 +9,7 @@ import type { RunRecord } from '../client/index.js';
 import type { Storage } from '../store/open-storage.js';
 import type { Records } from '../store/records.js';
 import type { FileLinks } from './file-links.js';
+import { invalidRequest } from './invalid-request.js';
 import type { StreamSlots } from './limits/stream-slots.js';
 import type { NamedThread } from './own-thread.js';
 import type { Principal } from './principal.js';
@@ -133,10 +134,12 @@ export function defineRoute<Query extends z.ZodObject = NoQuery, Body extends z.
 
 /** About a run that its path names: never open, since there must be somebody whose run it is. */
 export function defineRunRoute<Query extends z.ZodObject = NoQuery, Body extends z.ZodType = z.ZodUndefined>(
-  definition: RouteFacts & { path: `${string}{run_id}${string}`; access: Exclude<Access, 'open'> } & Schemas<
-      Query,
-      Body
-    > & {
+  definition: RouteFacts & {
+    path: `${string}{run_id}${string}`;
+    access: Exclude<Access, 'open'>;
+    /** What it takes of the thread whose turn the run is; by default reading for a GET, and else writing. */
+    use?: ThreadUse;
+  } & Schemas<Query, Body> & {
       handle(call: Call<z.output<Query>, z.output<Body>> & { run: NamedRun }): Promise<Response> | Response;
     },
 ): Route {
@@ -197,8 +200,7 @@ export function checkShape<T extends z.ZodType>(schema: T, value: unknown, what:
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.flatMap((issue) => issuesOf(issue, what));
-  const said = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new PerdureError('invalid_request', `the ${what} is invalid: ${said}`, { issues });
+  throw invalidRequest(`the ${what} is invalid`, issues);
 }
 
 /** Fields that are not known are named one by one, by their own path. */

@@ -11,7 +11,7 @@ import type { Auth } from './auth/authenticate.js';
 import { isLoopback } from './auth/local-user.js';
 import { createGateway } from './create-gateway.js';
 import type { GatewayOptions } from './create-gateway.js';
-import { errorBody, errorStatus, forCaller } from './error-response.js';
+import { errorBody, errorStatus, forCaller, retryAfter } from './error-response.js';
 import { createAddressSlots } from './limits/address-slots.js';
 import { DEFAULT_LIMITS } from './limits/gateway-limits.js';
 import { STREAM_TYPES } from './routes/stream-events.js';
@@ -143,10 +143,14 @@ function unreadableFor(code: string | undefined): PerdureError {
   return unreadable();
 }
 
+/** Those of others end sooner or later, and nobody knows when. */
+const CONNECTION_RETRY_MS = 2_000;
+
 function tooMany(limit: number): PerdureError {
   return new PerdureError(
     'too_many_connections',
     `${limit} connections are open from this address, which is the limit`,
+    { retry_after_ms: CONNECTION_RETRY_MS },
   );
 }
 
@@ -154,9 +158,11 @@ function tooMany(limit: number): PerdureError {
 function rawResponse(error: PerdureError): string {
   const requestId = randomUUID();
   const body = JSON.stringify(errorBody(forCaller(error), requestId));
+  const { retry_after_ms } = error;
   return [
     `HTTP/1.1 ${errorStatus(error)} ${error.code}`,
     'content-type: application/json',
+    ...(retry_after_ms === undefined ? [] : [`retry-after: ${retryAfter(retry_after_ms)}`]),
     `x-request-id: ${requestId}`,
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',

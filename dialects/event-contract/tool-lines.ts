@@ -34,9 +34,10 @@ export function openCall(tool: string, written: string): OpenCall {
   return { tool, operation, ...(writes && typeof entry === 'string' ? { entry: inContractForm(entry) } : {}) };
 }
 
-/** As the scratchpad's tools write it: a model may leave out the variation selector of a prefix. */
+/** As the scratchpad's tools write it: a model may leave out the variation selector of a prefix, or begin with a blank. */
 function inContractForm(entry: string): string {
   return entry
+    .trim()
     .split('\n')
     .map((line) => asEntry(line) ?? line)
     .join('\n');

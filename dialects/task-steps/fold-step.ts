@@ -4,12 +4,9 @@
  */
 import type { DurableEvent, EventOf } from '../../contract/events.js';
 import { idInTree, stepIdOfCall } from '../../contract/ids.js';
-import type { StepPart, TaskStep } from '../../contract/task-steps.js';
+import type { StepPart, TaskStep, ToolCallPart, ToolResultPart } from '../../contract/task-steps.js';
 import { spokenText } from '../follow-text.js';
 import { calledTool, parsedArguments, resultText, toldCallId } from '../tool-words.js';
-
-export type ToolCallPart = Extract<StepPart, { type: 'tool_call' }>;
-export type ToolResultPart = Extract<StepPart, { type: 'tool_result' }>;
 
 /** The part that an event adds to its step. */
 function partOf(event: DurableEvent, nested: boolean): StepPart | undefined {

@@ -1,5 +1,6 @@
 /** The body of a request, as JSON, never more of it than allowed. */
 import { PerdureError } from '../../contract/errors.js';
+import { BODY_VALUES } from '../../contract/sizes.js';
 
 /** No request of ours is nearly so deep; a JSON schema of a client tool may be, a little. */
 const DEEPEST = 200;
@@ -15,7 +16,7 @@ export async function readBody(request: Request, limit: number): Promise<unknown
     throw new PerdureError('unsupported_media_type', `the body came with ${given}`);
   }
   const body = parse(bytes);
-  if (isDeeperThan(body, DEEPEST)) throw invalid(`is nested more than ${DEEPEST} levels deep`);
+  checkExtent(body);
   return body;
 }
 
@@ -28,13 +29,15 @@ function parse(bytes: Uint8Array): unknown {
 }
 
 /** Level by level: what calls itself for each one, as all who read the body later do, runs out of stack. */
-function isDeeperThan(value: unknown, levels: number): boolean {
-  let level = [value];
-  for (let depth = 0; depth <= levels; depth++) {
+function checkExtent(body: unknown): void {
+  let level = [body];
+  let values = 0;
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) throw invalid(`is nested more than ${DEEPEST} levels deep`);
+    values += level.length;
+    if (values > BODY_VALUES) throw tooMany();
     level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
-    if (level.length === 0) return false;
   }
-  return true;
 }
 
 function invalid(message: string, cause?: unknown): PerdureError {
@@ -51,6 +54,11 @@ async function readAll(request: Request, limit: number): Promise<Uint8Array> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+function tooMany(): PerdureError {
+  const message = `holds more than ${BODY_VALUES} values`;
+  return new PerdureError('input_too_large', `the body ${message}`, { issues: [{ path: 'body', message }] });
 }
 
 function tooLarge(limit: number): PerdureError {

@@ -60,6 +60,8 @@ export const decideApproval = defineRunRoute({
   path: '/v1/runs/{run_id}/approvals',
   summary: 'Approves a call, or denies it. The digest says which call was read.',
   access: 'runs:approve',
+  // Who may decide, the agent's policy says.
+  use: 'read',
   body: Approval,
   replies: answered,
   errors: ['forbidden', 'run_ended'],

@@ -49,6 +49,8 @@ export const startRun = defineRoute({
     checkCatalog(tools.catalog, body);
     const asked = owned(principal, body);
     if (streams) checkScope(principal, 'runs:read');
+    // To leave is then a cancel.
+    if (streams && query.on_disconnect === 'cancel') checkScope(principal, 'runs:cancel');
     if (asked.thread_id !== undefined) await checkThread(tools, principal, asked.thread_id);
     const runId = chosenRunId(principal, asked.run_id, request.headers.get('idempotency-key'));
     const start = () => startOnce(tools, principal, { ...asked, ...(runId === undefined ? {} : { run_id: runId }) });

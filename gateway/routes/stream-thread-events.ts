@@ -1,6 +1,7 @@
 /** `GET /v1/threads/{thread_id}/events`: all turns of a thread as one stream, which stays open between them. */
-import { checkMayWrite } from '../own-thread.js';
-import { chooseProfile, orgOf } from '../principal.js';
+import { checkMayWrite, mayWrite } from '../own-thread.js';
+import { checkScope, chooseProfile, orgOf } from '../principal.js';
+import { readerOf } from '../repeats.js';
 import { defineThreadRoute } from '../route.js';
 import { streamThread } from '../stream/stream-thread.js';
 import { STREAM_QUERY, STREAM_TYPES } from './stream-events.js';
@@ -21,13 +22,17 @@ export const streamThreadEvents = defineThreadRoute({
   handle({ tools, principal, request, search, query, thread }) {
     const profile = chooseProfile(tools.catalog, principal, query.profile);
     // To leave is then a cancel of the turn, and takes whoever may send one.
-    if (query.on_disconnect === 'cancel') checkMayWrite(principal, thread);
+    if (query.on_disconnect === 'cancel') {
+      checkScope(principal, 'threads:write');
+      checkMayWrite(principal, thread);
+    }
     const { runs, threads, streamFailed } = tools;
     const { thread_id: threadId } = thread;
     const onFailure = (error: unknown) => streamFailed(threadId, error);
+    const reader = mayWrite(principal, thread) ? readerOf(principal) : undefined;
     const org = orgOf(principal, { org_id: thread.owner.org_id ?? undefined });
     return takePlace({ tools, principal, request, search, profile, org }, (context) =>
-      streamThread({ ...context, runs, threads, threadId, onFailure }),
+      streamThread({ ...context, runs, threads, threadId, onFailure, reader }),
     );
   },
 });

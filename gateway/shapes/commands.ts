@@ -1,15 +1,22 @@
 /** What is sent to a run: its request, answers to its pauses, a cancel. */
 import { z } from 'zod';
 import type { ApprovalAnswer, ClarificationAnswer, ToolResultsAnswer } from '../../contract/awaits.js';
+import { THREAD_NAME_PATTERN } from '../../contract/ids.js';
 import { RunRequest } from '../../contract/run.js';
 import { CHARACTER_LIMITS } from '../../contract/sizes.js';
 
 const { thread_id: THREAD_ID } = CHARACTER_LIMITS;
 
 /** What the runtime sets itself cannot be said from outside. */
-export const StartRequest = RunRequest.omit({ parent: true, thread: true, signal_live: true }).extend({
-  thread_id: z.string().max(THREAD_ID, `must have at most ${THREAD_ID} characters`).optional(),
-});
+export const StartRequest = RunRequest.omit({ parent: true, thread: true, tool_state: true, signal_live: true }).extend(
+  {
+    thread_id: z
+      .string()
+      .max(THREAD_ID, `must have at most ${THREAD_ID} characters`)
+      .regex(THREAD_NAME_PATTERN, 'may hold letters, digits and . _ : @ | + / = -')
+      .optional(),
+  },
+);
 
 const text = z.string().min(1, 'must not be empty');
 const answered_by = z.string().exactOptional();

@@ -6,11 +6,14 @@ import type { StoredAgent } from '../../contract/stored-agent.js';
 import { ThreadVisibility } from '../../contract/thread-records.js';
 import { StartThread } from './thread-requests.js';
 
+const MOST_VARIABLES = 100;
+
 /** All values are texts; the other types are ids of things that only the application knows. */
 const TemplateVariable = z
   .strictObject({
     name: z
       .string()
+      .max(CHARACTER_LIMITS.variable_name)
       .regex(VARIABLE_NAME_PATTERN, 'must begin with a letter or _, and go on in letters, digits, _ and .'),
     type: z.enum(['string', 'dataset_id', 'device_id', 'collection_id']).default('string'),
     description: z.string().max(CHARACTER_LIMITS.agent_description).nullable().default(null),
@@ -27,8 +30,8 @@ const TemplateVariable = z
     message: 'is for variables of the type "collection_id" only',
   });
 
-/** The body of a start, with `{{name}}` in its texts. */
-export const RequestTemplate = StartThread.omit({ thread_id: true, session_id: true, chat_id: true })
+/** The body of a start, with `{{name}}` in its texts; metadata is for whoever starts a thread to say. */
+export const RequestTemplate = StartThread.omit({ thread_id: true, session_id: true, chat_id: true, metadata: true })
   .refine(({ messages, goals }) => (messages?.length ?? 0) > 0 || (goals?.length ?? 0) > 0, {
     path: ['messages'],
     message: 'must hold a message, unless there are goals',
@@ -41,7 +44,7 @@ export type RequestTemplate = z.output<typeof RequestTemplate>;
 
 const name = z.string().min(1, 'must not be empty').max(CHARACTER_LIMITS.agent_name);
 const description = z.string().max(CHARACTER_LIMITS.agent_description).nullable();
-const variables = z.array(TemplateVariable);
+const variables = z.array(TemplateVariable).max(MOST_VARIABLES, `at most ${MOST_VARIABLES}`);
 
 export const CreateAgent = z.strictObject({
   name,

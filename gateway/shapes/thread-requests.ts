@@ -29,6 +29,7 @@ export const StartThread = ThreadRequest.pick({
   model_profile: true,
   thread_id: true,
   title: true,
+  metadata: true,
 }).extend({
   agent_id: ThreadRequest.shape.agent_id.optional().describe('By default the first agent of the configuration.'),
   messages: ThreadRequest.shape.messages.nullish(),
@@ -66,12 +67,13 @@ export const ToolUseResults = z.strictObject({
     )
     .min(1, 'must hold at least one result'),
   client_tools: ClientTools.nullish(),
+  answered_by: z.string().exactOptional(),
 });
 
 export const ThreadApproval = z.strictObject({
   tool_use_id: z.string().min(1, 'must not be empty'),
   decision: z.enum(['approve', 'deny']),
-  digest: z.string().min(1, 'must not be empty').describe('Of the message that asks: which call was read.'),
+  digest: z.string().min(1, 'must not be empty').describe('Of the text that asks: which call was read.'),
   note: z.string().exactOptional(),
   answered_by: z.string().exactOptional(),
 }) satisfies z.ZodType<DecideCommand>;
@@ -152,8 +154,8 @@ export function sendRequestOf(body: z.output<typeof SendToThread>): SendMessageI
   };
 }
 
-export function submitCommandOf({ tool_results, client_tools }: z.output<typeof ToolUseResults>): SubmitCommand {
-  return { tool_results, ...(client_tools == null ? {} : { client_tools }) };
+export function submitCommandOf({ client_tools, ...results }: z.output<typeof ToolUseResults>): SubmitCommand {
+  return { ...results, ...(client_tools == null ? {} : { client_tools }) };
 }
 
 function hasGoals(declared: readonly unknown[] | null | undefined): boolean {

@@ -1,6 +1,6 @@
 /** A run opened for a reader: its events as text on the wire, from where the reader was, up to how it ended. */
 import type { Runs } from '../../client/index.js';
-import { isErrorCode, PerdureError } from '../../contract/errors.js';
+import { errorOf, PerdureError } from '../../contract/errors.js';
 import type { StreamEvent } from '../../contract/live-events.js';
 import type { Ending } from '../../contract/stream-lines.js';
 import { findStart } from './find-start.js';
@@ -15,6 +15,8 @@ export interface RunOptions extends ResolvedRequest {
   signal: AbortSignal;
   now: () => number;
   place?: RunPlace;
+  /** Done with each event before it goes out. */
+  beforeTelling?: (event: StreamEvent) => Promise<void>;
 }
 
 /** Of a run that is one of several, told one after another: what its cursors are in the stream of them all. */
@@ -67,8 +69,8 @@ export async function openRun(options: RunOptions): Promise<OpenRun> {
         const what = `the stream of run ${runId} was cut here, and the run goes on`;
         throw new PerdureError('server_unreachable', what);
       }
-      if (event.type === 'stream_failed')
-        throw new PerdureError(isErrorCode(event.code) ? event.code : 'internal', event.message);
+      if (event.type === 'stream_failed') throw errorOf(event);
+      await options.beforeTelling?.(event);
       const { lines, warnings, again } = teller.tell(await dress(event), before);
       const ending = event.run_id === runId ? endingOf(event) : undefined;
       const isMarker = ending !== undefined && !('seq' in event);

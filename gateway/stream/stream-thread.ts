@@ -2,6 +2,7 @@
 import type { Runs, Threads } from '../../client/index.js';
 import { firstTurn, tooFar } from '../../client/threads/thread-stream.js';
 import { DIALECTS } from '../../dialects/index.js';
+import { createAcknowledgeTold } from './acknowledge-told.js';
 import { createFrame } from './frame.js';
 import { respond } from './respond.js';
 import type { ReaderContext } from './respond.js';
@@ -16,6 +17,8 @@ export interface ThreadStreamContext extends ReaderContext, Asked {
   runs: Runs;
   threads: Threads;
   threadId: string;
+  /** Who reads, where it is one who may send messages. */
+  reader?: string | undefined;
 }
 
 export async function streamThread(context: ThreadStreamContext, dialects: Dialects = DIALECTS): Promise<Response> {
@@ -30,9 +33,13 @@ export async function streamThread(context: ThreadStreamContext, dialects: Diale
     turns.close();
   };
   try {
-    const place = placeOf(request.from, threadId, await turns.count());
+    const count = await turns.count();
+    const place = placeOf(request.from, threadId, count);
     const signal = AbortSignal.any([context.signal, closing.signal]);
-    const source = createThreadLines({ ...resolved, runs, threadId, turns, place, frame, signal, now });
+    const { reader, onFailure = () => {} } = context;
+    const acknowledge =
+      reader === undefined ? undefined : createAcknowledgeTold({ threads, threadId, reader, count, onFailure });
+    const source = createThreadLines({ ...resolved, runs, threadId, turns, place, frame, signal, now, acknowledge });
     await source.begin();
     return respond(context, {
       source,

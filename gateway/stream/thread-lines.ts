@@ -6,17 +6,19 @@ import type { TurnReader } from '../../client/index.js';
 import { goneTurn } from '../../client/threads/thread-stream.js';
 import { PerdureError } from '../../contract/errors.js';
 import type { Ending, ThreadStreamEnd, TurnEnd } from '../../contract/stream-lines.js';
+import type { AcknowledgeTold } from './acknowledge-told.js';
 import { openRun } from './open-run.js';
 import type { OpenRun, RunOptions } from './open-run.js';
 import type { BodySource } from './response-body.js';
 import { beginningOf, writeTurnCursor } from './turn-cursor.js';
 import type { TurnPlace } from './turn-cursor.js';
 
-export interface ThreadLinesOptions extends Omit<RunOptions, 'runId' | 'place'> {
+export interface ThreadLinesOptions extends Omit<RunOptions, 'runId' | 'place' | 'beforeTelling'> {
   threadId: string;
   turns: TurnReader;
   /** Where to begin. */
   place: TurnPlace;
+  acknowledge?: AcknowledgeTold | undefined;
 }
 
 export interface ThreadLines extends BodySource {
@@ -31,7 +33,7 @@ interface OpenTurn extends Pick<OpenRun, 'next' | 'close'> {
 }
 
 export function createThreadLines(options: ThreadLinesOptions): ThreadLines {
-  const { threadId, turns, request, frame, signal } = options;
+  const { threadId, turns, request, frame, signal, acknowledge } = options;
   let { place } = options;
   let turn: OpenTurn | undefined;
 
@@ -62,6 +64,7 @@ export function createThreadLines(options: ThreadLinesOptions): ThreadLines {
         within: (cursor) => writeTurnCursor({ turn: number, line: cursor, isMarkerRead: false }),
         behindMarker: (cursor) => writeTurnCursor({ turn: number, line: cursor, isMarkerRead: true }),
       },
+      ...(acknowledge === undefined ? {} : { beforeTelling: (event) => acknowledge(number, event) }),
     });
   }
 

@@ -9,16 +9,13 @@ import type { StreamEvent } from '../../contract/live-events.js';
 import { createTeller, dialectNames, linesOf } from './tell-all.js';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/dialects.md'), 'utf8');
-const table = page.slice(page.indexOf('| event '), page.indexOf('"A warning" is said'));
-const rows = table
-  .trim()
-  .split('\n')
-  .map((line) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
+const [table = ''] = page.slice(page.indexOf('| event ')).split('\n\n');
+const rows = table.split('\n').map((line) =>
+  line
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim()),
+);
 const [head = [], , ...body] = rows;
 
 function typesOf(schema: z.core.$ZodType): string[] {

@@ -1,19 +1,28 @@
 /**
  * Secrets in six places, looked for wherever something of a run can be read: in what the model is sent, in the lines of
- * worker and gateway, in events, in answers over HTTP, in the histories of the Temporal server.
+ * worker and gateway, in events, in answers over HTTP, in the histories of the Temporal server and the file that it keeps
+ * them in, in the archive.
  *
  * What an application's code threw is for its author and for `agent_debug`: it may be in a debug field, and in what the
  * worker tells of it. A credential may be nowhere.
  */
+import { readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { describeThrown } from '../../cli/describe-thrown.js';
+import { SEARCH_ATTRIBUTES } from '../../contract/names.js';
 import { agentAsTool, defineAgent, defineTool, defineToolset, ToolError } from '../../kit/index.js';
 import { openai, scripted, scriptFromInput } from '../../providers/index.js';
+import type { Records } from '../../store/records.js';
 import { mcpServer } from '../../tools/index.js';
+import { startEmbeddedServer } from '../../worker/embedded-server.js';
+import type { EmbeddedServer } from '../../worker/embedded-server.js';
 import { errorReply, startWireServer } from '../providers/wire-server.js';
 import type { WireServer } from '../providers/wire-server.js';
+import { createDataDir } from '../support/data-dir.js';
+import { recordsIn } from '../support/records.js';
 import { script } from '../support/test-agents.js';
 import { createWorld, until } from '../support/world.js';
 import type { World } from '../support/world.js';
@@ -109,6 +118,9 @@ const runs: Record<string, string> = {};
 /** What users get, and what those get who may see everything. */
 const answers = { user_chat: '', metrics: '', agent_debug: '' };
 let histories = { all: '', withoutDebug: '' };
+/** The database of the Temporal server, a file as in development; and all that the archive has. */
+let [server, records]: [EmbeddedServer?, Records?] = [];
+let [databaseFile, archived] = ['', ''];
 
 /** What an error of a vendor repeats of the key. */
 const ECHOES = [
@@ -123,6 +135,16 @@ const ECHOES = [
 ];
 
 beforeAll(async () => {
+  const folder = await createDataDir('canary-server');
+  server = await startEmbeddedServer({
+    dataDir: folder,
+    port: 0,
+    uiPort: false,
+    namespace: 'default',
+    searchAttributes: Object.fromEntries(SEARCH_ATTRIBUTES.map((name) => [name, 'Keyword' as const])),
+    report: () => {},
+  });
+  records = await recordsIn(await createDataDir('canary-records'));
   vi.stubEnv('CANARY_SHOP_PASSWORD', ENVIRONMENT);
   vendor = await startWireServer('/v1');
   far = await startBadServer({
@@ -168,6 +190,8 @@ beforeAll(async () => {
       ],
     },
     {
+      address: server.address,
+      archive: records.archive,
       report: (line) => void reported.push(line),
       onThrown: (thrown) => void told.push(describeThrown(thrown)),
     },
@@ -183,11 +207,15 @@ beforeAll(async () => {
     },
   });
   await actOut(world, orgs, gateway, vendor);
+  archived = await readArchive(records);
+  databaseFile = await readDatabase(folder);
 }, 120_000);
 afterAll(async () => {
   vi.unstubAllEnvs();
   await gateway?.stop();
   await world?.end();
+  await server?.stop();
+  await records?.close();
   await orgs?.remove();
   await Promise.all([vendor?.close(), far?.stop(), refusing?.stop()]);
 });
@@ -231,6 +259,7 @@ async function actOut(at: World, { acme, keys }: Orgs, { as }: GatewayWorld, wir
         ),
       ),
       ...threads.flatMap((id) => [threadPath(id), `/v1/threads/${id}`, `/v1/threads/${id}/events?follow=false`]),
+      ...(await Promise.all(threads.map((id) => deltaPath(caller, id)))),
       '/v1/runs',
       '/v1/none',
     ];
@@ -242,6 +271,30 @@ async function actOut(at: World, { acme, keys }: Orgs, { as }: GatewayWorld, wir
     answers[profile as keyof typeof answers] += (await caller.post('/v1/runs', { agent_id: 'test.none' })).text;
   }
   histories = await plainHistory(at.temporal, at.server.taskQueue);
+}
+
+/** Of all there is. */
+async function deltaPath(caller: Caller, threadId: string): Promise<string> {
+  const { continuation_token } = dataOf(await caller.get(threadPath(threadId, '?load_messages=false')));
+  return threadPath(threadId, `/delta?next_token=${encodeURIComponent(continuation_token)}`);
+}
+
+async function readArchive({ archive }: Records): Promise<string> {
+  const ids = Object.values(runs);
+  await until(async () => (await archive.findMissing(ids)).length === 0, 'all runs in the archive');
+  let text = '';
+  for (const id of ids) {
+    text += JSON.stringify(await archive.getRun(id));
+    for await (const event of archive.readEvents(id)) text += `${JSON.stringify(event)}\n`;
+  }
+  return text;
+}
+
+/** With what is written and not yet in its place. */
+async function readDatabase(folder: string): Promise<string> {
+  const files = (await readdir(folder)).filter((name) => /\.db(-wal)?$/.test(name));
+  expect(files).not.toEqual([]);
+  return Buffer.concat(await Promise.all(files.map((name) => readFile(join(folder, name))))).toString('latin1');
 }
 
 /** Where nobody may find anything, nor a credential be. */
@@ -258,6 +311,8 @@ const debugging = () => ({
   'agent_debug over HTTP': answers.agent_debug,
   'what the worker tells of what was thrown': told.join('\n'),
   histories: histories.all,
+  'the file of the Temporal server': databaseFile,
+  'the archive': archived,
 });
 const DEBUGGING = Object.keys(debugging()) as (keyof ReturnType<typeof debugging>)[];
 
@@ -299,7 +354,8 @@ describe('a credential', () => {
 });
 
 it('looks where things are: what a tool says on purpose is in each of them', () => {
-  for (const text of [JSON.stringify(model.calls), answers.agent_debug, histories.all, histories.withoutDebug]) {
+  const texts = [JSON.stringify(model.calls), histories.withoutDebug];
+  for (const text of [...texts, answers.agent_debug, histories.all, databaseFile, archived]) {
     expect(text).toContain(MEANT);
   }
   // A key was asked for, refused, and told of.

@@ -1,9 +1,8 @@
 /** What one caller may take, what pages may call, and how the gateway ends. */
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Client, Connection } from '@temporalio/client';
 import { createClient } from '../../client/index.js';
 import type { Runs } from '../../client/index.js';
@@ -178,7 +177,9 @@ describe('connections', () => {
     const gateway = await served({ connections_per_address: 3 });
     const silent = await Promise.all([1, 2, 3].map(() => idle(gateway.url)));
     // Nothing is asked here: the answer comes by itself.
-    expect(await raw(gateway.url)).toMatch(/^HTTP\/1.1 429 [^]*"code":"too_many_connections"[^]*3 connections/);
+    expect(await raw(gateway.url)).toMatch(
+      /^HTTP\/1.1 429 [^]*\r\nretry-after: 2\r\n[^]*"code":"too_many_connections"[^]*3 connections/,
+    );
     expect(gateway.log()).not.toContain('/healthz');
     const other = await idle(gateway.url, '127.0.0.2');
     other.write(ASK);
@@ -193,6 +194,21 @@ describe('connections', () => {
     await idle(gateway.url);
     const ask = `GET /v1/agents HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${orgs.ann}\r\n\r\n`;
     for (let n = 0; n < 50; n++) expect(await raw(gateway.url, ask)).not.toContain('HTTP/1.1 200');
+    expect(gateway.log()).not.toContain('/v1/agents');
+  });
+
+  it('that are refused run no request either where their end takes a while, and Node reads on until then', async () => {
+    const gateway = await served({ connections_per_address: 1 });
+    await idle(gateway.url);
+    const { destroySoon } = Socket.prototype;
+    const late = vi.spyOn(Socket.prototype, 'destroySoon').mockImplementation(function (this: Socket) {
+      setTimeout(() => destroySoon.call(this), 500);
+    });
+    onTestFinished(() => late.mockRestore());
+    const ask = `GET /v1/agents HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${orgs.ann}\r\n\r\n`;
+    const said = await raw(gateway.url, ask);
+    expect(said).toMatch(/^HTTP\/1.1 429 /);
+    expect(said).not.toContain('HTTP/1.1 200');
     expect(gateway.log()).not.toContain('/v1/agents');
   });
 

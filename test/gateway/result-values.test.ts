@@ -134,7 +134,10 @@ describe('a structured result', () => {
     }
   });
 
-  it('of a client’s tool is a value too', async () => {
+  it.each([
+    ['small', { seen: ['a', 'b'] }],
+    ['as large as the log takes', { seen: ['x'.repeat(60_000)] }],
+  ])('of a client’s tool is a value too, %s', async (_size, output) => {
     const tool = { name: 'client_look', description: 'Looks.', input_schema: { type: 'object', properties: {} } };
     const input = script([{ tool_calls: [{ tool: 'client.declared.client_look', args: {} }] }, { text: 'done' }]);
     const { body, text } = await ann!.post('/v1/runs', { agent_id: 'test.node', input, client_tools: [tool] });
@@ -142,12 +145,12 @@ describe('a structured result', () => {
     const id = body['run_id'] as string;
     await until(async () => (await world.client.runs.get(id)).awaits.length === 1, 'the call of the client’s tool');
     const [open] = (await world.client.runs.get(id)).awaits;
-    const results = [{ tool_call_id: 'call_1_1', status: 'success', output: { seen: ['a', 'b'] } }];
+    const results = [{ tool_call_id: 'call_1_1', status: 'success', output }];
     const answer = await ann!.post(runPath(id, '/tool-results'), { await_id: open?.await_id, results });
     expect(answer.status, answer.text).toBeLessThan(300);
     await world.logOf(id);
     const chunks = (await linesOf(ann!, id, 'task_steps')).filter(({ type }) => type === 'tool_result_part');
-    expect(chunks.map(({ data }) => data.tool_result.result)).toEqual([{ seen: ['a', 'b'] }]);
+    expect(chunks.map(({ data }) => data.tool_result.result)).toEqual([output]);
   });
 });
 

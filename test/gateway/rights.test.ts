@@ -1,6 +1,6 @@
 /**
- * Every route, under every scope alone and under what a role has by default, for each person of `rights-table.ts`: and
- * for whoever has no credential, or one that only reads figures.
+ * Every row of `rights-table.ts`, under every scope alone, under what a role has by default and under what the row takes,
+ * for each person: and for whoever has no credential, or one that only reads figures.
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,75 +10,97 @@ import type { ProfileName } from '../../contract/profiles.js';
 import { ROUTES } from '../../gateway/routes/table.js';
 import type { Route } from '../../gateway/route.js';
 import { script } from '../support/test-agents.js';
-import { AGENTS, OPEN, OPERATION, ORG_THREADS, OWN_THREADS, RUNS } from './rights-table.js';
-import type { Expected, Person } from './rights-table.js';
-import { createThreadGateway, dataOf, said, startBody } from './threads/thread-gateway.js';
+import { fittingBody } from './fitting-bodies.js';
+import { serveFor } from './gateway-world.js';
+import type { GatewayWorld } from './gateway-world.js';
+import { AGENTS, BY_POLICY, OPEN, OPERATION, ORG_THREADS, OWN_THREADS, RUNS } from './rights-table.js';
+import type { Expected, Named, Person } from './rights-table.js';
+import { settled } from '../threads/thread-world.js';
+import { createThreadGateway, dataOf, PATIENT, startBody, THREAD_CATALOG } from './threads/thread-gateway.js';
 import type { ThreadGateway } from './threads/thread-gateway.js';
 
-const PEOPLE: readonly Person[] = ['ann', 'bob', 'ada', 'gus'];
-/** Undefined: none is named, and those of the role count. */
-const SCOPE_SETS: readonly (Scope | undefined)[] = [...SCOPES, undefined];
+type Somebody = Person | Named | 'adi' | 'meter';
+/** In the order of the columns; Adi is answered like Bob. */
+const PEOPLE: readonly (readonly [Somebody, column: number])[] = [
+  ['ann', 0],
+  ['bob', 1],
+  ['ada', 2],
+  ['gus', 3],
+  ['adi', 1],
+];
 const DEBUG: [ProfileName, ...ProfileName[]] = ['agent_debug', 'user_chat'];
 
 let threads: ThreadGateway;
 let names: Record<string, string>;
-const tokens = new Map<string, string>();
+const tokens = new Map<string, Promise<string>>();
 
-const token = (person: Person | 'meter', scope: Scope | undefined) => tokens.get(`${person} ${scope ?? ''}`);
+/** Undefined: the credential names no scopes, and those of the role count. */
+function tokenOf(person: Somebody, scopes: readonly Scope[] | undefined): Promise<string> {
+  const id = `${person} ${scopes?.join(' ') ?? ''}`;
+  const known = tokens.get(id) ?? makeToken(person, scopes);
+  tokens.set(id, known);
+  return known;
+}
+
+async function makeToken(person: Somebody, scopes: readonly Scope[] | undefined): Promise<string> {
+  const { orgs } = threads;
+  // Ada's power over what others made is a scope of its own: without it her role is a name, as Adi's is.
+  const given = person === 'ada' && scopes !== undefined ? [...scopes, 'admin' as const] : scopes;
+  const roles = person === 'sue' ? ['support'] : person === 'fay' ? ['finance'] : undefined;
+  const { key } = await orgs.keys.create({
+    org_id: person === 'gus' ? orgs.globex : orgs.acme,
+    user_id: person,
+    role: roleOf(person),
+    profiles: person === 'meter' ? ['metrics'] : DEBUG,
+    ...(roles === undefined ? {} : { roles }),
+    ...(given === undefined ? {} : { scopes: [...given] }),
+  });
+  return key;
+}
+
+function roleOf(person: Somebody): 'admin' | 'member' {
+  return ['ada', 'gus', 'adi'].includes(person) ? 'admin' : 'member';
+}
+
+/** What a credential without scopes of its own may do; Adi's names all but one. */
+function scopesOf(person: Somebody): readonly Scope[] {
+  return defaultScopes(roleOf(person), DEBUG).filter((scope) => person !== 'adi' || scope !== 'admin');
+}
 
 beforeAll(async () => {
   threads = await createThreadGateway();
-  const { orgs } = threads;
-  const make = async (person: Person | 'meter', scope: Scope | undefined, profiles = DEBUG) => {
-    const org_id = person === 'gus' ? orgs.globex : orgs.acme;
-    const role = person === 'ada' || person === 'gus' ? 'admin' : 'member';
-    // Ada's power over what others made is a scope of its own: without it her role is a name.
-    const scopes = scope === undefined ? undefined : person === 'ada' ? [scope, 'admin' as const] : [scope];
-    const { key } = await orgs.keys.create({
-      org_id,
-      user_id: person,
-      role,
-      profiles,
-      ...(scopes === undefined ? {} : { scopes }),
-    });
-    tokens.set(`${person} ${scope ?? ''}`, key);
-  };
-  for (const person of PEOPLE) for (const scope of SCOPE_SETS) await make(person, scope);
-  await make('meter', undefined, ['metrics']);
-
   const { ann } = threads.callers;
   const run = await ann.post('/v1/runs', { agent_id: 'test.bare', input: script([{ text: 'Done.' }]) });
   const runId = run.body['run_id'] as string;
   await threads.world.logOf(runId);
-  const agent = await ann.post('/v1/ai/agents', storedAgent());
+  const agent = dataOf<{ agent_id: string; name: string }>(
+    await ann.post('/v1/ai/agents', fittingBody('createStoredAgent')),
+  );
   names = {
     run_id: runId,
     artefact_id: `art_${'0'.repeat(64)}`,
-    agent_id: dataOf<{ agent_id: string; name: string }>(agent).agent_id,
-    name: dataOf<{ agent_id: string; name: string }>(agent).name,
+    agent_id: agent.agent_id,
+    name: agent.name,
     message_sequence_num: '1',
   };
 });
 afterAll(() => threads.stop());
 
-function storedAgent() {
-  return { name: `greeter-${randomUUID()}`, request_template: { messages: [said(script([{ text: 'Hello.' }]))] } };
-}
-
 async function newThread(visibility: 'org' | 'private'): Promise<string> {
   const { ann } = threads.callers;
-  const answer = await ann.post('/v1/ai/threads', startBody([{ text: 'Hello.' }], { visibility }));
-  return dataOf<{ thread_id: string }>(answer).thread_id;
+  const more = { visibility, agent_id: 'test.bare', title: randomUUID() };
+  const answer = await ann.post('/v1/ai/threads', startBody([{ text: 'Hello.' }], more));
+  const { thread_id } = dataOf<{ thread_id: string }>(answer);
+  // Before that there is no message to give feedback to.
+  await settled(threads.world.client.threads, thread_id);
+  return thread_id;
 }
 
-/** What is good enough to get as far as the rights; whoever passes them may still be told that it does not fit. */
-const BODIES: Record<string, unknown> = {
-  cancelRun: {},
-  answerClarification: { await_id: 'none', answer: 'x' },
-  submitToolResults: { results: [{ tool_call_id: 'call_9_9', status: 'declined' }] },
-  decideThreadApproval: { tool_use_id: 'none', digest: 'd', decision: 'deny' },
-  decideApproval: { await_id: 'none', digest: 'd', decision: 'deny' },
-};
+const QUERIES: Record<string, string> = { readThreadDelta: 'next_token=none' };
+
+const OF_A_TURN = ' of a turn';
+const operationOf = (request: string) => request.replace(OF_A_TURN, '').split('?')[0] ?? '';
+const bodyOf = (route: Route) => fittingBody(route.operation);
 
 interface Outcome {
   status: number;
@@ -86,16 +108,27 @@ interface Outcome {
   code: string | undefined;
 }
 
-async function ask(route: Route, bearer: string | undefined, threadId: string): Promise<Outcome> {
+interface Asking {
+  route: Route;
+  request: string;
+  bearer: string | undefined;
+  threadId: string;
+  gateway?: GatewayWorld;
+}
+
+async function ask({ route, request, bearer, threadId, gateway = threads.gateway }: Asking): Promise<Outcome> {
+  const given = {
+    ...names,
+    thread_id: threadId,
+    ...(request.endsWith(OF_A_TURN) ? { run_id: `${threadId}/turn_1` } : {}),
+  };
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(name === 'thread_id' ? threadId : (names[name] ?? 'none')),
+    encodeURIComponent((given as Record<string, string>)[name] ?? 'none'),
   );
-  const query = route.operation === 'readThreadDelta' ? '?continuation_token=0' : '';
+  const query = request.split('?')[1] ?? QUERIES[operationOf(request)] ?? '';
   const leaving = new AbortController();
-  const body =
-    BODIES[route.operation.replace(/AsChat$/, '')] ??
-    (route.method === 'POST' || route.method === 'PUT' ? {} : undefined);
-  const response = await fetch(threads.gateway.url + path + query, {
+  const body = bodyOf(route);
+  const response = await fetch(`${gateway.url}${path}${query === '' ? '' : `?${query}`}`, {
     method: route.method,
     headers: {
       ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
@@ -121,14 +154,30 @@ function outcomeOf({ status, code }: Outcome): Expected | 'unauthenticated' {
   return 'yes';
 }
 
-const routesOf = (operation: string) =>
-  ROUTES.filter((route) => route.operation === operation || route.operation === `${operation}AsChat`);
+const routesOf = (request: string) =>
+  ROUTES.filter(({ operation }) => [operationOf(request), `${operationOf(request)}AsChat`].includes(operation));
 
-it('has a row for every route', () => {
-  const rows = [...RUNS, ...AGENTS, ...ORG_THREADS, ...OPERATION].map(([operation]) => operation);
+it('has a row for every route, and a body that fits each of them', () => {
+  const rows = [...RUNS, ...AGENTS, ...ORG_THREADS, ...OPERATION].map(([request]) => operationOf(request));
   const others = ROUTES.filter(({ deprecated }) => deprecated === undefined).map(({ operation }) => operation);
-  expect([...rows, ...OPEN].toSorted()).toEqual(others.toSorted());
+  expect([...new Set(rows), ...OPEN].toSorted()).toEqual(others.toSorted());
+  const unfit = ROUTES.filter((route) => route.body?.safeParse(bodyOf(route)).success === false);
+  expect(unfit.map(({ operation }) => operation)).toEqual([]);
 });
+
+/** Each scope alone, those of the role, those that the row takes, and these without one of them. */
+function scopeSets(needed: readonly Scope[], person: Somebody): readonly (readonly Scope[] | undefined)[] {
+  const several = needed.length < 2 ? [] : [needed, ...needed.map((left) => needed.filter((scope) => scope !== left))];
+  const byDefault = person === 'adi' ? scopesOf(person) : undefined;
+  return [...SCOPES.map((scope) => [scope]), byDefault, ...several];
+}
+
+function expectedOf(needed: readonly Scope[], has: readonly Scope[], column: Expected): Expected {
+  const [first, ...others] = needed;
+  if (first === undefined || !has.includes(first)) return 'forbidden';
+  if (column === 'unknown') return column;
+  return others.every((scope) => has.includes(scope)) ? column : 'forbidden';
+}
 
 let cells = 0;
 
@@ -139,47 +188,75 @@ describe.each([
   ['threads of one’s own', OWN_THREADS, 'private'],
   ['operation', OPERATION, undefined],
 ] as const)('%s', (_what, rows, visibility) => {
-  it.each(rows)('%s takes %s', async (operation, scope, ...columns) => {
+  it.each(rows)('%s takes %s', { timeout: 120_000 }, async (request, scopes, ...columns) => {
+    const needed = scopes.split(' ') as Scope[];
     const wrong: string[] = [];
     // One that is over when its row is: what is written to it, or deleted, is no other row's matter.
     let threadId = visibility === undefined ? 'none' : await newThread(visibility);
-    for (const route of routesOf(operation)) {
-      for (const [n, person] of PEOPLE.entries()) {
-        for (const having of SCOPE_SETS) {
-          const role = person === 'ada' || person === 'gus' ? 'admin' : 'member';
-          const has = having === undefined ? defaultScopes(role, DEBUG).includes(scope) : having === scope;
-          // Ada has that scope in all her credentials.
-          const may = has || (person === 'ada' && scope === 'admin');
-          const expected = may ? columns[n] : 'forbidden';
-          const got = await ask(route, token(person, having), threadId);
-          cells += 1;
-          if (expected === 'yes' && got.status < 300 && operation === 'deleteThread' && visibility !== undefined)
+    for (const route of routesOf(request)) {
+      const look = async (bearer: string | undefined, expected: string, whose: string): Promise<Outcome> => {
+        const got = await ask({ route, request, bearer, threadId });
+        cells += 1;
+        if (outcomeOf(got) !== expected)
+          wrong.push(`${route.path} (${request}) for ${whose}: ${JSON.stringify(got)}, not ${expected}`);
+        return got;
+      };
+      for (const [person, column] of PEOPLE) {
+        for (const having of scopeSets(needed, person)) {
+          const has =
+            having === undefined ? scopesOf(person) : person === 'ada' ? [...having, 'admin' as const] : having;
+          const expected = expectedOf(needed, has, columns[column] ?? 'forbidden');
+          const whose = `${person} with ${having?.join(', ') ?? 'the default'}`;
+          const got = await look(await tokenOf(person, having), expected, whose);
+          if (got.status < 300 && operationOf(request) === 'deleteThread' && visibility !== undefined)
             threadId = await newThread(visibility);
-          if (expected === 'yes' && got.status < 300 && operation === 'deleteStoredAgent') await newAgent();
-          if (outcomeOf(got) !== expected)
-            wrong.push(
-              `${route.path} for ${person} with ${having ?? 'the default'}: ${JSON.stringify(got)}, not ${expected}`,
-            );
+          if (got.status < 300 && operationOf(request) === 'deleteStoredAgent') await newAgent();
         }
       }
-      for (const bearer of [undefined, `perdure_${'0'.repeat(12)}_${'A'.repeat(43)}`]) {
-        const got = await ask(route, bearer, threadId);
-        cells += 1;
-        if (outcomeOf(got) !== 'unauthenticated') wrong.push(`${route.path} for nobody: ${JSON.stringify(got)}`);
-      }
-      const metered = await ask(route, token('meter', undefined), threadId);
-      cells += 1;
-      const reads = scope.endsWith(':read') ? columns[PEOPLE.indexOf('bob')] : 'forbidden';
-      if (outcomeOf(metered) !== reads)
-        wrong.push(`${route.path} for a key that reads figures: ${JSON.stringify(metered)}, not ${reads}`);
+      for (const bearer of [undefined, `perdure_${'0'.repeat(12)}_${'A'.repeat(43)}`])
+        await look(bearer, 'unauthenticated', 'nobody');
+      // A key that reads figures reads, and does nothing else.
+      const reads = needed.every((scope) => scope.endsWith(':read'));
+      const readsFirst = needed[0]?.endsWith(':read') === true && columns[1] === 'unknown';
+      const metered = reads || readsFirst ? (columns[1] ?? 'forbidden') : 'forbidden';
+      await look(await tokenOf('meter', undefined), metered, 'a key that reads figures');
     }
     expect(wrong).toEqual([]);
   });
 });
 
+describe('of an agent that says who may answer', () => {
+  const policy = {
+    allow: 'all' as const,
+    deny: [],
+    approve: [],
+    answers: ['role:support'],
+    approvals: ['role:finance'],
+  };
+  let gateway: GatewayWorld;
+  beforeAll(async () => {
+    const catalog = { ...THREAD_CATALOG, policies: new Map([['test.bare', policy]]) };
+    gateway = await serveFor(threads.world, threads.orgs.auth, { limits: PATIENT, catalog });
+  });
+  afterAll(() => gateway.stop());
+
+  it.each(BY_POLICY)('%s takes whom it names', async (request, expected) => {
+    const threadId = await newThread('org');
+    const got: Record<string, string> = {};
+    for (const person of Object.keys(expected) as Named[]) {
+      const bearer = await tokenOf(person, undefined);
+      for (const route of routesOf(request)) {
+        got[person] = outcomeOf(await ask({ route, request, bearer, threadId, gateway }));
+        cells += 1;
+        expect(got[person], `${route.path} for ${person}`).toBe(expected[person]);
+      }
+    }
+  });
+});
+
 async function newAgent(): Promise<void> {
   const agent = dataOf<{ agent_id: string; name: string }>(
-    await threads.callers.ann.post('/v1/ai/agents', storedAgent()),
+    await threads.callers.ann.post('/v1/ai/agents', fittingBody('createStoredAgent')),
   );
   names = { ...names, agent_id: agent.agent_id, name: agent.name };
 }

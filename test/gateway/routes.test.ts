@@ -147,6 +147,28 @@ describe('a body', () => {
     expect(isError(long, 400, 'invalid_request').message).toContain('thread_id');
     expect((await me.post('/v1/runs', { ...hello, thread_id: 'ü'.repeat(500) })).status).toBe(201);
   });
+
+  it('names no conversation by what a terminal or a page would obey, and gives no tool a state', async () => {
+    for (const thread_id of ['\u001b]52;c;aGk=\u0007', 'a\nb', '[x](https://evil.example)', '\u202egnp', ' ', '']) {
+      const refused = isError(await me.post('/v1/runs', { ...hello, thread_id }), 400, 'invalid_request');
+      expect(refused.issues).toEqual([{ path: 'thread_id', message: expect.stringContaining('may hold letters') }]);
+    }
+    const forged = await me.post('/v1/runs', { ...hello, tool_state: { 'test.notes': [] } });
+    expect(isError(forged, 400, 'invalid_request').issues).toEqual([{ path: 'tool_state', message: 'is not known' }]);
+  });
+
+  it('of a hundred thousand values and more is refused before they are checked one by one', async () => {
+    const input = Array.from({ length: 1_000_000 }, () => 1);
+    const many = isError(await me.post('/v1/runs', { agent_id: 'test.node', input }), 413, 'input_too_large');
+    expect(many.message).toContain('holds more than 100000 values');
+    const { message, issues } = isError(
+      await me.post('/v1/runs', { ...hello, goals: input.slice(0, 90_000) }),
+      400,
+      'invalid_request',
+    );
+    expect(message.length).toBeLessThan(10_000);
+    expect(issues.length).toBeLessThanOrEqual(50);
+  });
 });
 
 describe('idempotency', () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const dataset_summary = {
     description: 'A summary of a dataset was written.',
     data: z.looseObject({ dataset_id: z.string() }),
-    result: z.object({ text: z.string() }),
+    result: z.object({ summary: z.string() }),
   };
   world = await createWorld({ ...testConfig(), goals: { dataset_summary } });
   orgs = await createOrgs();
@@ -42,7 +42,7 @@ const PATIENCE_MS = 180_000;
 const words = Array.from({ length: 12 }, (_, n) => `word${n} `);
 const echo = call('tools.echo', { text: 'x' });
 const look = { tool: 'client.declared.client_look', args: { at: 'Glarus' } };
-const achieve = { tool: 'runtime.goals.achieve_dataset_summary', args: { text: 'Large.' } };
+const achieve = { tool: 'runtime.goals.achieve_dataset_summary', args: { summary: 'Large.' } };
 
 /** Each thread begins with other words than all before it: the same ones, not read yet, would be a repeat. */
 const own = ([first, ...rest]: Parameters<typeof script>[0]) =>
@@ -115,6 +115,8 @@ describe.each(SDK_VERSIONS)('with roboto %s', { timeout: PATIENCE_MS }, (version
     expect(fact('achieved')['goals']).toMatchObject([
       { goal_type: 'dataset_summary', status: 'achieved', concluded_at: expect.any(String), message_sequence_num: 0 },
     ]);
+    const achieved = version === '0.47.0' ? [] : [['Large.', { result: 'The goal is achieved.' }]];
+    expect(fact('achieved')['results']).toEqual(achieved);
     expect(fact('achieved')['same']).toEqual({ goal_type: 'dataset_summary', dataset_id: 'ds_1' });
     const failed = fact('failed');
     expect(failed).toMatchObject({ status: 'goals_failed', goals: [{ status: 'failed' }] });

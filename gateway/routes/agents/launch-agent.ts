@@ -1,9 +1,12 @@
 /** `POST /v1/ai/agents/{agent_id}/launch`: a thread of a stored agent, with values for its variables. */
-import { fillTemplate } from '../../../contract/agent-template.js';
+import { filledBytes, fillTemplate } from '../../../contract/agent-template.js';
+import { checkSizes } from '../../../contract/check-sizes.js';
 import { PerdureError } from '../../../contract/errors.js';
+import { FILLED_TEMPLATE_BYTES } from '../../../contract/sizes.js';
 import type { StoredAgent } from '../../../contract/stored-agent.js';
 import { checkCatalog } from '../../check-catalog.js';
 import { data, dataOf } from '../../envelope.js';
+import { invalidRequest } from '../../invalid-request.js';
 import { ownAgent } from '../../own-agent.js';
 import { chooseProfile, rolesOf } from '../../principal.js';
 import { beginThreadOnce, markOf } from '../../repeats.js';
@@ -25,7 +28,8 @@ export const launchAgent = defineRoute({
   errors: ['unknown_stored_agent', 'unknown_agent', 'unknown_profile', 'thread_exists', 'idempotency_conflict'],
   async handle({ tools, principal, request, params, body }) {
     const agent = await ownAgent(tools.records.agents, principal, params['agent_id'] ?? '');
-    const filled = fillTemplate(agent.request_template, valuesFor(agent, body.values));
+    checkSizes(body);
+    const filled = filledIn(agent, valuesFor(agent, body.values));
     const template = checkShape(RequestTemplate, filled, 'template, with these values,');
     const analysis_scope = laidOver(template.analysis_scope, body.analysis_scope);
     const [first] = tools.catalog.agents;
@@ -38,12 +42,21 @@ export const launchAgent = defineRoute({
     };
     checkCatalog(tools.catalog, asked);
     const mark = markOf(principal, `launch of ${agent.agent_id}`, body);
-    const { record } = await beginThreadOnce({ tools, principal, request, mark }, (thread_id) =>
-      tools.threads.start({ ...asked, ...rolesOf(principal), thread_id, mark }),
+    const { record } = await beginThreadOnce(
+      { tools, principal, request, agentId: asked.agent_id, mark },
+      (thread_id) => tools.threads.start({ ...asked, ...rolesOf(principal), thread_id, mark }),
     );
     return data(shownRecord(record, chooseProfile(tools.catalog, principal, undefined)));
   },
 });
+
+/** Measured before it is made: a few kilobytes of template and values can mean gigabytes of text. */
+function filledIn({ agent_id, request_template }: StoredAgent, values: ReadonlyMap<string, string>): unknown {
+  const bytes = filledBytes(request_template, values);
+  if (bytes <= FILLED_TEMPLATE_BYTES) return fillTemplate(request_template, values);
+  const most = `at most ${FILLED_TEMPLATE_BYTES} can be taken`;
+  throw new PerdureError('input_too_large', `agent ${agent_id}, with these values, has ${bytes} bytes; ${most}`);
+}
 
 /** What is given, and the defaults of the rest. Ids are not looked up: only the application knows what they name. */
 function valuesFor({ agent_id, variables }: StoredAgent, given: Record<string, string>): Map<string, string> {
@@ -60,8 +73,7 @@ function valuesFor({ agent_id, variables }: StoredAgent, given: Record<string, s
     else values.set(name, value);
   }
   if (issues.length === 0) return values;
-  const said = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new PerdureError('invalid_request', `the values do not fit: ${said}`, { issues });
+  throw invalidRequest('the values do not fit', issues);
 }
 
 type Scope = Record<string, unknown> | null | undefined;

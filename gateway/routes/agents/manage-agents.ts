@@ -1,10 +1,11 @@
 /** `/v1/ai/agents`: agents that are stored, read and changed as data. */
 import { checkCatalog } from '../../check-catalog.js';
-import { PerdureError } from '../../../contract/errors.js';
+import { checkSizes } from '../../../contract/check-sizes.js';
 import { StoredAgent, variableIssues } from '../../../contract/stored-agent.js';
 import type { AgentContents } from '../../../contract/stored-agent.js';
 import { checkThreadRequest } from '../../../contract/thread-request.js';
 import { data, dataOf, dataPage, dataPageOf } from '../../envelope.js';
+import { invalidRequest } from '../../invalid-request.js';
 import { ownAgent, ownAgentByName, unknownAgent } from '../../own-agent.js';
 import { userOf } from '../../principal.js';
 import { checkShape, defineRoute } from '../../route.js';
@@ -135,11 +136,9 @@ function newTemplate(found: StoredAgent, template: RequestTemplate | undefined):
 
 /** That it can be launched, as far as can be told before its values are known. */
 function checkContents({ catalog }: RouteTools, contents: AgentContents): void {
+  checkSizes({ ...contents.request_template, variables: contents.variables });
   const issues = variableIssues(contents);
-  if (issues.length > 0) {
-    const said = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-    throw new PerdureError('invalid_request', `the body is invalid: ${said}`, { issues });
-  }
+  if (issues.length > 0) throw invalidRequest('the body is invalid', issues);
   const template = checkShape(RequestTemplate, contents.request_template, 'template');
   const request = threadRequestOf(template, catalog.agents[0]?.agent_id ?? '');
   checkThreadRequest(request);

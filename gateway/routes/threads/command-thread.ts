@@ -1,10 +1,16 @@
 /** What is said to a thread, and done with it. */
 import { PerdureError } from '../../../contract/errors.js';
+import { profiledMessage } from '../../../contract/record-profiles.js';
+import type { AgentMessage } from '../../../contract/thread-records.js';
 import { data, dataOf } from '../../envelope.js';
 import { checkMayAnswer } from '../../own-run.js';
-import { answererOf, chooseProfile } from '../../principal.js';
+import { mayWrite } from '../../own-thread.js';
+import type { NamedThread } from '../../own-thread.js';
+import { answererOf, chooseProfile, rolesOf } from '../../principal.js';
+import type { Principal } from '../../principal.js';
 import { beginThreadOnce, conflict, keyOf, markOf, readerOf } from '../../repeats.js';
 import { defineThreadRoute } from '../../route.js';
+import type { RouteTools } from '../../route.js';
 import { Sent, shownRecord, ThreadRecord, Told } from '../../shapes/thread-answers.js';
 import {
   ForkThread,
@@ -31,7 +37,7 @@ export const sendMessage = defineThreadRoute({
   headers: { 'Idempotency-Key': 'The same key is the same message, however often it is sent.' },
   body: SendToThread,
   replies: { 200: { description: 'The thread has it.', schema: dataOf(Sent) } },
-  errors: ['thread_busy', 'idempotency_conflict', 'forbidden'],
+  errors: ['thread_busy', 'thread_full', 'idempotency_conflict', 'forbidden'],
   async handle({ tools, principal, request, body, thread: { thread_id } }) {
     const message = sendRequestOf(body);
     if (message === undefined) throw new PerdureError('invalid_request', 'message: give one, or goals, or both');
@@ -57,12 +63,18 @@ export const submitToolUseResults = defineThreadRoute({
   use: 'write',
   body: ToolUseResults,
   replies: told,
-  errors: ['run_ended'],
-  async handle({ tools, principal, body, thread: { thread_id } }) {
+  errors: ['run_ended', 'forbidden'],
+  async handle({ tools, principal, body, thread }) {
+    const { thread_id } = thread;
     const command = submitCommandOf(body);
+    const { agent_id, pending } = await tools.threads.header(thread_id);
+    const given = pending.filter((use) => command.tool_results.some((each) => each.tool_use_id === use.tool_use_id));
+    const runIds = [...new Set(given.map((use) => use.run_id))];
+    await checkMayAnswerIn(tools, principal, { thread, agent_id, runIds }, 'answers');
     // No tool use is ever answered twice, so the same results are always a repeat.
     const { by, digest } = markOf(principal, 'tool-results', command);
-    await tools.threads.submitToolResults(thread_id, command, { request_key: `${by}_${digest}` });
+    const request_key = `${by}_${digest}`;
+    await tools.threads.submitToolResults(thread_id, { ...command, ...answererOf(principal) }, { request_key });
     return data({ thread_id });
   },
 });
@@ -72,19 +84,19 @@ export const decideThreadApproval = defineThreadRoute({
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/approvals',
   summary:
-    'Approves a call that the open turn wants to make, or denies it: `asks` of the message that asks has its ids. Sent again, it is taken once.',
+    'Approves a call that the open turn wants to make, or denies it: `asks` of the text that asks has its ids. Sent again, it is taken once.',
   access: 'runs:approve',
   // Who may decide, the agent's policy says.
   use: 'read',
   body: ThreadApproval,
   replies: told,
   errors: ['run_ended', 'forbidden'],
-  async handle({ tools, principal, body, thread: { thread_id, owner } }) {
+  async handle({ tools, principal, body, thread }) {
+    const { thread_id } = thread;
     const { agent_id, pauses } = await tools.threads.header(thread_id);
     const pause = pauses.find(({ asked }) => asked?.tool_use_id === body.tool_use_id);
-    const asking = pause === undefined ? { agent_id } : await tools.runs.describe(pause.run_id);
-    const { org_id, created_by } = owner;
-    checkMayAnswer(tools.catalog, principal, { ...asking, org_id, created_by }, 'approvals');
+    const runIds = pause === undefined ? [] : [pause.run_id];
+    await checkMayAnswerIn(tools, principal, { thread, agent_id, runIds }, 'approvals');
     // No call is ever decided twice, so the same decision is always a repeat.
     const { by, digest } = markOf(principal, 'approvals', body);
     const command = { ...body, ...answererOf(principal) };
@@ -92,6 +104,18 @@ export const decideThreadApproval = defineThreadRoute({
     return data({ thread_id });
   },
 });
+
+/** By the rules of the agents that ask, of the thread's own where nothing is open; the runs check once more. */
+async function checkMayAnswerIn(
+  { catalog, runs }: RouteTools,
+  principal: Principal,
+  { thread, agent_id, runIds }: { thread: NamedThread; agent_id: string; runIds: readonly string[] },
+  kind: 'answers' | 'approvals',
+): Promise<void> {
+  const asking = runIds.length === 0 ? [{ agent_id }] : await Promise.all(runIds.map((id) => runs.describe(id)));
+  const { org_id, created_by } = thread.owner;
+  for (const run of asking) checkMayAnswer(catalog, principal, { ...run, org_id, created_by }, kind);
+}
 
 export const cancelTurn = defineThreadRoute({
   operation: 'cancelTurn',
@@ -108,7 +132,8 @@ export const forkThread = defineThreadRoute({
   operation: 'forkThread',
   method: 'POST',
   path: '/v1/ai/threads/{thread_id}/fork',
-  summary: 'A new private thread of your own with the messages up to one. It is begun once, as a start is.',
+  summary:
+    'A new private thread of your own with the messages up to one, of somebody else’s as your profile shows them. It is begun once, as a start is.',
   access: 'threads:write',
   use: 'read',
   headers: { 'Idempotency-Key': 'The same key with the same body gives the same fork, however often it is sent.' },
@@ -117,11 +142,17 @@ export const forkThread = defineThreadRoute({
   errors: ['thread_exists', 'idempotency_conflict'],
   async handle({ tools, principal, request, body, thread }) {
     const mark = markOf(principal, `fork of ${thread.thread_id}`, body);
-    const created_by = principal.kind === 'local' ? {} : { created_by: principal.user_id };
-    const { record } = await beginThreadOnce({ tools, principal, request, mark }, (thread_id) =>
-      tools.threads.fork(thread.thread_id, { ...body, ...created_by, thread_id, mark }),
+    const profile = chooseProfile(tools.catalog, principal, undefined);
+    // Whoever could ask the thread itself reads all of it by a model; others get what they may read.
+    const shown = mayWrite(principal, thread)
+      ? {}
+      : { shown: (message: AgentMessage) => profiledMessage(profile, message) };
+    const forker = principal.kind === 'local' ? {} : { created_by: principal.user_id, ...rolesOf(principal) };
+    const { agent_id: agentId } = await tools.threads.header(thread.thread_id);
+    const { record } = await beginThreadOnce({ tools, principal, request, agentId, mark }, (thread_id) =>
+      tools.threads.fork(thread.thread_id, { ...body, ...forker, ...shown, thread_id, mark }),
     );
-    return data(shownRecord(record, chooseProfile(tools.catalog, principal, undefined)));
+    return data(shownRecord(record, profile));
   },
 });
 

@@ -32,8 +32,9 @@ export const startThread = defineRoute({
     const owner = ownerOf(principal, request.headers);
     const mark = markOf(principal, 'start', { ...asked, ...owner });
     const threadId = body.thread_id ?? body.session_id ?? body.chat_id;
-    const { record } = await beginThreadOnce({ tools, principal, request, mark, threadId }, (thread_id) =>
-      tools.threads.start({ ...asked, ...owner, ...rolesOf(principal), thread_id, mark }),
+    const { record } = await beginThreadOnce(
+      { tools, principal, request, agentId: asked.agent_id, mark, threadId },
+      (thread_id) => tools.threads.start({ ...asked, ...owner, ...rolesOf(principal), thread_id, mark }),
     );
     return data(shownRecord(record, chooseProfile(tools.catalog, principal, undefined)));
   },

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ContractLine } from '../../../dialects/event-contract/shapes.js';
+import { openCall } from '../../../dialects/event-contract/tool-lines.js';
 import { isDurable } from '../resume.js';
 import { linesOf, tellAll } from '../tell-all.js';
 import { randomRun } from '../random-runs.js';
@@ -43,6 +44,13 @@ it('does not compile a line with a field that another type owns', () => {
   ];
   expect(lines).toHaveLength(5);
 });
+
+it.each(['append_scratchpad', 'write_scratchpad'])(
+  'begins an entry of %s with its prefix, as the tool keeps it',
+  (tool) => {
+    expect(openCall(tool, JSON.stringify({ entry: '\n📌 a\n📌 b\n' })).entry).toBe('📌 a\n📌 b');
+  },
+);
 
 describe(`lines of random runs (PERDURE_SEED=${SEED})`, () => {
   const seen = new Set<string>();
@@ -92,7 +100,7 @@ describe(`lines of random runs (PERDURE_SEED=${SEED})`, () => {
           });
         const written = pads.filter(({ status }) => status === 'success');
         const empty = log.flatMap((event) =>
-          event.type === 'tool_requested' && (JSON.parse(event.arguments) as { entry: string }).entry === ''
+          event.type === 'tool_requested' && (JSON.parse(event.arguments) as { entry: string }).entry.trim() === ''
             ? [event.tool_call_id]
             : [],
         );

@@ -142,6 +142,54 @@ describe('values', () => {
   });
 });
 
+describe('a template that asks for more text than there is room for', () => {
+  const blocks = (count: number) => Array.from({ length: count }, () => ({ text: '{{a}}'.repeat(50) }));
+  const bomb = (name: string, count: number, more: object = {}) => ({
+    name,
+    request_template: { messages: [{ content: blocks(count) }] },
+    variables: [{ name: 'a', ...more }],
+  });
+
+  it('is measured before it is filled in, by its values and by its defaults', async () => {
+    const a = 'x'.repeat(200 * 1024);
+    const before = process.memoryUsage().rss;
+    const bytes = 100 * 50 * a.length;
+    for (const [more, values] of [
+      [{}, { a }],
+      [{ default: a }, {}],
+    ]) {
+      const agentId = await stored(bomb(`bomb-${Object.keys(values ?? {}).length}`, 100, more));
+      const [status, , message] = refusalOf(await launch(agentId, { values }));
+      expect(status).toBe(413);
+      expect(message).toContain(`agent ${agentId}, with these values, has ${String(bytes).slice(0, 6)}`);
+    }
+    // It would be a gigabyte, twice.
+    expect(process.memoryUsage().rss - before).toBeLessThan(500 * 1024 * 1024);
+  });
+
+  it('is refused by the size of its values and variables, and by how many there are', async () => {
+    const a = 'x'.repeat(256 * 1024);
+    const agentId = await stored(bomb('large-values', 1));
+    const values = refusalOf(await launch(agentId, { values: { a } }));
+    expect([values[0], values[2]]).toEqual([413, expect.stringMatching(/^values has 262152 bytes; at most 262144/)]);
+    const post = async (body: object) => refusalOf(await callers.ann.post('/v1/ai/agents', body));
+    const variables = await post(bomb('large-default', 1, { default: a }));
+    expect([variables[0], variables[2]]).toEqual([413, expect.stringMatching(/^variables has \d+ bytes/)]);
+    const name = (n: number) => ({ name: `v${n}` });
+    const many = await post({ ...bomb('many', 1), variables: Array.from({ length: 101 }, (_, n) => name(n)) });
+    expect([many[0], many[2]]).toEqual([400, expect.stringContaining('variables: at most 100')]);
+  });
+
+  it('has its mistakes counted, and the first ones named', async () => {
+    const body = { ...bomb('undeclared', 100), variables: [] };
+    const [status, , message] = refusalOf(await callers.ann.post('/v1/ai/agents', body));
+    expect(status).toBe(400);
+    expect(message).toContain('{{a}} is not among the variables');
+    expect(message).toContain('; and 4950 more');
+    expect(message.length).toBeLessThan(10_000);
+  });
+});
+
 describe('a launch that is sent again', () => {
   const values = { who: 'Ada' };
 

@@ -1,12 +1,14 @@
 /** Questions and approvals of threads over HTTP: who sees what, and who may answer. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { asksOf } from '../../../contract/thread-questions.js';
 import type { AgentThreadRecord } from '../../../contract/thread-records.js';
 import { createHttpClient } from '../../../client/http/index.js';
+import { applyDelta } from '../../../contract/thread-delta.js';
 import type { script } from '../../support/test-agents.js';
 import { ask, treeConfig } from '../../support/tree-agents.js';
 import { createWorld, until } from '../../support/world.js';
 import type { World } from '../../support/world.js';
-import { settled, told } from '../../threads/thread-world.js';
+import { client_tools, settled, told } from '../../threads/thread-world.js';
 import { createOrgs, serveFor } from '../gateway-world.js';
 import type { Caller, GatewayWorld, Orgs } from '../gateway-world.js';
 import { dataOf, PATIENT, refusalOf, said, startBody, THREAD_CATALOG, threadPath } from './thread-gateway.js';
@@ -15,11 +17,15 @@ let world: World;
 let orgs: Orgs;
 let gateway: GatewayWorld;
 let ann: Caller;
+const policy = { allow: 'all' as const, deny: [], approve: [], answers: ['role:support'] };
 beforeAll(async () => {
-  world = await createWorld(treeConfig());
+  const supported = { agent_id: 'test.supported', instructions: 'Follow the script.', policy };
+  world = await createWorld(treeConfig({}, { agents: () => [supported] }));
   orgs = await createOrgs();
-  const agents = ['test.node', 'test.narrow'].map((agent_id) => ({ agent_id, model_profile: 'script', tools: [] }));
-  gateway = await serveFor(world, orgs.auth, { limits: PATIENT, catalog: { ...THREAD_CATALOG, agents } });
+  const names = ['test.node', 'test.narrow', 'test.supported'];
+  const agents = names.map((agent_id) => ({ agent_id, model_profile: 'script', tools: [] }));
+  const policies = new Map([['test.supported', policy]]);
+  gateway = await serveFor(world, orgs.auth, { limits: PATIENT, catalog: { ...THREAD_CATALOG, agents, policies } });
   ann = gateway.as(orgs.ann);
 });
 afterAll(async () => {
@@ -66,7 +72,7 @@ it('a question is answered by the next message, of whoever may', async () => {
 it('an approval is decided by whoever may, once, with the digest of what was read', async () => {
   const { thread_id, status, messages } = await asking([{ tool_calls: [approve] }, { text: 'Done.' }]);
   expect(status).toBe('user_turn');
-  const asks = messages.at(-1)?.asks;
+  const [asks] = asksOf(messages.at(-1)!);
   expect(asks).toMatchObject({ kind: 'approval', tool_use_id: 'turn_1_call_1_1', digest: expect.any(String) });
   const decision = { tool_use_id: asks?.tool_use_id, digest: asks?.digest, decision: 'approve' };
   const decide = (by: string, more: object = {}) =>
@@ -90,6 +96,36 @@ it('an approval is decided by whoever may, once, with the digest of what was rea
   });
 });
 
+it.each(['threads', 'chats'])(
+  'results of the client’s tools are given to %s by whoever the agent says',
+  async (route) => {
+    const turns = [{ tool_calls: [{ tool: 'client.declared.client_look', args: {} }] }, { text: `Seen by ${route}.` }];
+    const started = await ann.post('/v1/ai/threads', startBody(turns, { agent_id: 'test.supported', client_tools }));
+    const { thread_id } = dataOf(started);
+    await settled(world.client.threads, thread_id);
+    const [pending] = (await world.client.threads.header(thread_id)).pending;
+    const tool_results = [{ tool_use_id: pending?.tool_use_id, status: 'success', output: 'a lake' }];
+    const give = (key: string, more: object = {}) =>
+      gateway.as(key).post(threadPath(thread_id, '/tool-results').replace('threads', route), { tool_results, ...more });
+    const atTheRun = { results: [{ tool_call_id: pending?.tool_call_id, status: 'success' }] };
+    const run = `/v1/runs/${encodeURIComponent(`${thread_id}/turn_1`)}/tool-results`;
+    for (const key of [orgs.ann, orgs.ada]) {
+      expect((await gateway.as(key).post(run, atTheRun)).status).toBe(403);
+      expect(refusalOf(await give(key)).slice(0, 2)).toEqual([403, 'RobotoUnauthorizedException']);
+      // Who gives them is not the caller's to say.
+      expect(refusalOf(await give(key, { by: { roles: ['support'] } }))[0]).toBe(400);
+    }
+    expect((await world.client.threads.header(thread_id)).pending).toHaveLength(1);
+    const owner = { org_id: orgs.acme, user_id: 'ann', role: 'member', profiles: ['agent_debug'] } as const;
+    const { key } = await orgs.keys.create({ ...owner, profiles: ['agent_debug'], roles: ['support'] });
+    expect(dataOf<unknown>(await give(key))).toEqual({ thread_id });
+    await until(async () => (await world.client.threads.header(thread_id)).turn === undefined, 'the turn to end');
+    const log = await world.logOf(`${thread_id}/turn_1`);
+    expect(log.find((event) => event.type === 'await_resolved')).toMatchObject({ answered_by: 'ann' });
+    expect(log.at(-1)).toMatchObject({ status: 'success', answer: `Seen by ${route}.` });
+  },
+);
+
 it('a record shows what is asked as the profile shows the pause', async () => {
   const { thread_id } = await asking([{ tool_calls: [approve] }, { text: 'Done.' }]);
   const shown = async (profile: string) => {
@@ -103,11 +139,11 @@ it('a record shows what is asked as the profile shows the pause', async () => {
   };
   const chat = await shown('user_chat');
   expect(JSON.stringify(chat)).toContain('secret');
-  expect(chat?.asks?.digest).toEqual(expect.any(String));
+  expect(asksOf(chat!)).toMatchObject([{ digest: expect.any(String) }]);
   const figures = await shown('metrics');
-  expect(figures?.content).toEqual([{ content_type: 'text', text: '' }]);
-  expect(figures?.asks).toMatchObject({ kind: 'approval', tool_use_id: 'turn_1_call_1_1' });
-  expect(figures?.asks?.digest).toBeUndefined();
+  expect(figures?.content).toMatchObject([{ content_type: 'text', text: '' }]);
+  expect(asksOf(figures!)).toMatchObject([{ kind: 'approval', tool_use_id: 'turn_1_call_1_1' }]);
+  expect(asksOf(figures!)[0]?.digest).toBeUndefined();
   await world.client.threads.cancel(thread_id);
 });
 
@@ -118,12 +154,17 @@ it('the client for HTTP answers and decides', async () => {
     { tool_calls: [ask('Sure?')] },
     { text: 'Done.' },
   ]);
-  const { tool_use_id = '', digest = '' } = messages.at(-1)?.asks ?? {};
+  const { tool_use_id = '', digest = '' } = asksOf(messages.at(-1)!)[0] ?? {};
   await threads.decideApproval(thread_id, { tool_use_id, digest, decision: 'deny', note: 'not now' });
-  const isAsked = async () => (await threads.get(thread_id)).messages.at(-1)?.asks?.kind === 'clarification';
+  const isAsked = async () => asksOf((await threads.get(thread_id)).messages.at(-1)!)[0]?.kind === 'clarification';
   await until(isAsked, 'the question');
   expect(await threads.state(thread_id)).toMatchObject({ status: 'waiting_for_answer' });
   expect(await threads.send(thread_id, { message: 'Sure.' })).toMatchObject({ state: 'answered' });
+  const held = await threads.get(thread_id);
   await until(async () => (await threads.state(thread_id)).status === 'waiting_for_you', 'the end');
+  const delta = await threads.delta(thread_id, held.continuation_token);
+  expect(applyDelta({ ...held, goals: held.goals ?? [] }, delta).messages).toEqual(
+    (await threads.get(thread_id)).messages,
+  );
   await close();
 });

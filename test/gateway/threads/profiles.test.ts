@@ -70,13 +70,9 @@ describe.each(paths)('%s', (path) => {
     ]);
     const results = done?.content.toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
     expect(results).toMatchObject([
-      { tool_name: 'client_look', status: 'success', raw_response: { content: '' } },
-      { tool_name: 'echo', status: 'success', raw_response: { content: '' } },
-      {
-        tool_name: 'quick',
-        status: 'error',
-        raw_response: { content: '', failure: { message: '', issues: [] } },
-      },
+      { tool_name: 'client_look', status: 'success', raw_response: null },
+      { tool_name: 'echo', status: 'success', raw_response: null },
+      { tool_name: 'quick', status: 'error', raw_response: null, told: { failure: { message: '', issues: [] } } },
     ]);
     expect(said?.content).toEqual([{ content_type: 'text', text: 'Hello.' }]);
     expect(failed).toEqual((await record(as.agent_debug, path)).messages[5]);
@@ -106,6 +102,25 @@ it('a profile is chosen among those of the credential', async () => {
   const narrow = await world.callers.ann.get(threadPath(threadId, '?profile=user_chat'));
   expect(dataOf(narrow)).toEqual(dataOf(await as.user_chat.get(threadPath(threadId))));
   expect(refusalOf(await as.user_chat.get(threadPath(threadId, '?profile=agent_debug')))[0]).toBe(403);
+});
+
+it('a fork of somebody else’s thread holds what its forker may read, for the model too', async () => {
+  const { acme, keys } = world.orgs;
+  const turns = [{ tool_calls: [call('tools.echo', { text: 'SECRET-5' })] }, { text: 'Hello.' }];
+  const started = await as.agent_debug.post('/v1/ai/threads', startBody(turns, { visibility: 'org' }));
+  const { thread_id } = dataOf(started);
+  await settled(world.world.client.threads, thread_id);
+  const forked = async (user_id: string, profile: Seen, role: 'member' | 'admin' = 'member') => {
+    const { key } = await keys.create({ org_id: acme, user_id, role, profiles: [profile] });
+    const body = { message_sequence_num: 3 };
+    const fork = dataOf(await world.gateway.as(key).post(threadPath(thread_id, '/fork'), body));
+    return secretsIn(afterScript(await world.world.client.threads.get(fork.thread_id)));
+  };
+  expect(await forked('bob', 'user_chat')).toEqual([]);
+  expect(await forked('bea', 'agent_debug')).toEqual(['SECRET-5']);
+  // Those who may write to the thread could ask it themselves.
+  expect(await forked('ann', 'user_chat')).toEqual(['SECRET-5']);
+  expect(await forked('ada', 'user_chat', 'admin')).toEqual(['SECRET-5']);
 });
 
 it('lists and forks show no more', async () => {

@@ -100,6 +100,29 @@ describe('starting', () => {
     expect(refusalOf(nothing).slice(0, 2)).toEqual([400, 'RobotoInvalidRequestException']);
   });
 
+  it('says for whom it is by the credential, and takes metadata; a fork is its forker’s', async () => {
+    const asked = async (threadId: string) => {
+      const { events } = await world.world.temporal.workflow.getHandle(threadId).fetchHistory();
+      const input = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data ?? '';
+      const request = JSON.parse(Buffer.from(input as Uint8Array).toString()) as Record<string, unknown>;
+      return [request['created_by'], request['roles'], request['metadata']];
+    };
+    const metadata = { locale: 'de' };
+    const { thread_id } = await start([{ text: 'Hello.' }], { visibility: 'org', metadata });
+    await settled(threads(), thread_id);
+    expect(await asked(thread_id)).toEqual(['ann', ['member'], metadata]);
+    const body = { message_sequence_num: 1 };
+    const fork = async (by: 'ann' | 'bob' | 'ada') =>
+      asked(dataOf(await world.callers[by].post(threadPath(thread_id, '/fork'), body)).thread_id);
+    expect(await fork('ann')).toEqual(['ann', ['member'], metadata]);
+    expect(await fork('bob')).toEqual(['bob', ['member'], undefined]);
+    expect(await fork('ada')).toEqual(['ada', ['admin'], undefined]);
+    const large = await post('/v1/ai/threads', startBody([], { metadata: { text: 'x'.repeat(17_000) } }));
+    expect(refusalOf(large)[0]).toBe(413);
+    const agent = { name: 'x', request_template: { messages: ['x'], metadata }, variables: [] };
+    expect(refusalOf(await post('/v1/ai/agents', agent))[2]).toContain('request_template.metadata: is not known');
+  });
+
   it('without auth has no owner, and the org that is named', async () => {
     const gateway = await serveFor(world.world, { kind: 'off' }, { catalog: THREAD_CATALOG });
     try {

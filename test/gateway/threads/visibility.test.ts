@@ -78,7 +78,7 @@ const TURN_ROUTES: Record<string, Expectation> = {
   cancelRun: writes({}),
   answerClarification: writes({ await_id: 'a', answer: 'x' }),
   submitToolResults: writes({ results: [{ tool_call_id: 'call_1_1', status: 'declined' }] }),
-  decideApproval: writes({ await_id: 'a', digest: 'd', decision: 'deny' }),
+  decideApproval: { ...writes({ await_id: 'a', digest: 'd', decision: 'deny' }), refused: 'forbidden' },
 };
 
 const named = (parameter: string) => ROUTES.filter(({ path }) => path.includes(parameter));
@@ -141,7 +141,7 @@ describe.each(cases)('$route.operation of a thread that is $visibility', ({ rout
       expect(member.status).toBe(403);
       if (route.path.startsWith('/v1/ai/')) {
         expect(refusalOf(member)[1]).toBe(expected.refused ?? 'RobotoThreadReadOnlyException');
-      } else expect(member.body['error']).toMatchObject({ code: 'thread_read_only' });
+      } else expect(member.body['error']).toMatchObject({ code: expected.refused ?? 'thread_read_only' });
     } else expect(isLetIn(member), member.text).toBe(true);
     // Nobody who was refused has changed anything, and nobody who only reads.
     expect(await world.world.client.threads.get(threadId)).toEqual(before);

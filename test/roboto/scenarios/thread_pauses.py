@@ -53,7 +53,7 @@ for name in ["asks", "child asks"]:
 
 wanting = start("wants leave")
 wanting.run(timeout=60)
-asks = raw(wanting)["messages"][-1]["asks"]
+asks = raw(wanting)["messages"][-1]["content"][0]["asks"]
 words = refused(lambda: wanting.send_text("yes"))
 decision = {"tool_use_id": asks["tool_use_id"], "digest": asks["digest"], "decision": "approve"}
 path = f"v1/ai/threads/{wanting.thread_id}/approvals"

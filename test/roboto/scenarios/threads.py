@@ -84,7 +84,10 @@ say("tools", looked=looked, told=told(tools.messages), as_stored=is_as_stored(to
 goal = DatasetSummaryAgentGoal(dataset_id="ds_1")
 achieved = start("achieved", goals=[goal])
 achieved.run(timeout=60)
-say("achieved", goals=read(achieved).goals, same=read(achieved).goals[0].goal_data)
+# Older releases do not know which call achieved a goal, and so have nothing to show of it.
+views = getattr(achieved, "goals", [])
+results = [[view.result.summary, view.achieve_tool_result.raw_response] for view in views]
+say("achieved", goals=read(achieved).goals, same=read(achieved).goals[0].goal_data, results=results)
 
 failed = start("failed", goals=[goal])
 try:
