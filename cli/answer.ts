@@ -1,6 +1,7 @@
 /** `perdure answer`: answers a pause of a run or of one of its descendants, or says what there is to answer. */
 import { userInfo } from 'node:os';
-import { askAgain, canAsk } from './ask-again.js';
+import { canAsk } from './approval-pages.js';
+import { askAgain } from './ask-again.js';
 import { choosePause, nothingOpen } from './choose-pause.js';
 import { CommandError } from './command-error.js';
 import { connectToRuns, readRuns } from './connect-to-runs.js';
@@ -19,7 +20,8 @@ import { stdout } from './own-output.js';
 
 export interface AnswerFlags extends FoundBy {
   await?: string;
-  approve?: boolean;
+  /** True: without the digest of the call. */
+  approve?: string | boolean;
   deny?: boolean;
   note?: string;
   result?: string[];
@@ -50,38 +52,56 @@ export function answer(runId: string, text: string | undefined, flags: AnswerFla
   });
 }
 
-/** A text for a call that waits for approval is a yes or a no; where it is neither, the person is asked again. */
+/**
+ * A text for a call that waits for approval is a yes or a no. What is neither, and a yes to a call that nobody here has
+ * shown to have read, is asked at a terminal, where the call is shown whole, and refused elsewhere.
+ */
 async function decided(wish: Wish, pauses: readonly Pause[], flags: AnswerFlags): Promise<Wish> {
-  if (wish.kind !== 'clarification') return wish;
+  if (wish.kind === 'external_tools') return wish;
   const meant = pauses.filter((pause) => flags.await === undefined || pause.await_id === flags.await);
   const [approval, ...others] = meant.filter((pause) => pause.kind === 'approval');
-  if (approval === undefined || meant.some((pause) => pause.kind === 'clarification')) return wish;
-  const decision = parseDecision(wish.text);
-  if (decision !== undefined) return decision;
-  const again = others.length === 0 && canAsk() ? await askAgain(approval, wish.text) : undefined;
-  if (again !== undefined) return again;
-  const open = describePause(approval, pauses, repeatFlags(flags));
-  throw new CommandError(`${neitherYesNorNo(wish.text)}.\n\nOpen:\n\n${open.join('\n')}`);
+  if (approval === undefined) return wish;
+  if (wish.kind === 'clarification' && meant.some((pause) => pause.kind === 'clarification')) return wish;
+  const decision = wish.kind === 'clarification' ? parseDecision(wish.text) : wish;
+  if (decision?.decision === 'deny' || decision?.digest !== undefined) return decision;
+  const refused = wish.kind === 'clarification' && decision === undefined ? wish.text : undefined;
+  const again = others.length === 0 && canAsk() ? await askAgain(approval, refused) : undefined;
+  if (again !== undefined) return { ...again, ...noteOf(flags) };
+  const why = refused === undefined ? UNREAD : neitherYesNorNo(refused);
+  const open = [approval, ...others].map((pause) => describePause(pause, pauses, repeatFlags(flags)).join('\n'));
+  throw new CommandError(`${why}.\n\nOpen:\n\n${open.join('\n\n')}`);
+}
+
+const UNREAD = 'A call is approved by its digest, which says that it is the one that was read: --approve DIGEST';
+const DIGEST = /^[0-9a-f]{8,16}$/;
+
+function noteOf({ note }: AnswerFlags): { note?: string } {
+  return note === undefined ? {} : { note };
 }
 
 function wishOf(text: string | undefined, flags: AnswerFlags): Wish | undefined {
   const { approve = false, deny = false, note, result = [], error = [], declined = [] } = flags;
   const hasResults = result.length + error.length + declined.length > 0;
-  const wishes = [text !== undefined, approve, deny, hasResults].filter(Boolean).length;
+  const wishes = [text !== undefined, approve !== false, deny, hasResults].filter(Boolean).length;
   if (wishes > 1) {
     throw new CommandError(
       'One answer at a time: give a text, or --approve, or --deny, or results (--result, --error, --declined).',
     );
   }
-  if (note !== undefined && !approve && !deny) {
+  if (note !== undefined && approve === false && !deny) {
     throw new CommandError('--note goes with --approve or --deny.');
   }
   if (text !== undefined) {
     if (text.trim() === '') throw new CommandError('The answer is empty. Give a text.');
     return { kind: 'clarification', text };
   }
-  if (approve || deny) {
-    return { kind: 'approval', decision: approve ? 'approve' : 'deny', ...(note === undefined ? {} : { note }) };
+  if (typeof approve === 'string' && !DIGEST.test(approve)) {
+    throw new CommandError(`--approve takes the digest of the call, as the list shows it: "${approve}" is none.`);
+  }
+  if (deny) return { kind: 'approval', decision: 'deny', ...noteOf(flags) };
+  if (approve !== false) {
+    const digest = approve === true ? {} : { digest: approve };
+    return { kind: 'approval', decision: 'approve', ...digest, ...noteOf(flags) };
   }
   if (hasResults) return { kind: 'external_tools', results: parseResults({ result, error, declined }) };
   if (flags.await !== undefined) throw new CommandError(`--await ${flags.await} says which pause, and not the answer.`);

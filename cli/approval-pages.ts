@@ -1,11 +1,22 @@
 /** What is asked where a call waits for approval, in pages of which each fits a terminal whole. */
 import { renderArguments } from '../contract/render-call.js';
 import type { Pause } from './open-pauses.js';
+import { stdout } from './own-output.js';
+import { isLive } from './terminal.js';
 import { breakWord } from './text-width.js';
 
 export interface Room {
   rows: number;
   columns: number;
+}
+
+export function terminalRoom(): Room {
+  return { rows: stdout.rows || 24, columns: stdout.columns || 80 };
+}
+
+/** Somebody sits here. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY && isLive(stdout);
 }
 
 /** For who asks, the tool, the hint and what is typed, each of which may take two lines. */

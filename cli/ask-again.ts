@@ -1,22 +1,17 @@
-/** One question at the terminal, outside the view of a run: what a command was given was no answer to it. */
+/** One question at the terminal, outside the view of a run: what a command was given does not answer it. */
 import type { Wish } from './submit-answer.js';
 import { wishOf } from './ask-person.js';
 import { EXIT } from './exit-codes.js';
 import { listenForInterrupts } from './interrupts.js';
 import { readKeyboard } from './keyboard/line-reader.js';
 import type { Pause } from './open-pauses.js';
-import { isLive, stylesFor } from './terminal.js';
+import { stylesFor } from './terminal.js';
 import { printable, wrap } from './text-width.js';
 import { createScreen } from './view/screen.js';
 import { stdout } from './own-output.js';
 
-/** Somebody sits here. */
-export function canAsk(): boolean {
-  return process.stdin.isTTY && isLive(stdout);
-}
-
 /** Undefined where it is left at that. */
-export async function askAgain(pause: Pause, refused: string): Promise<Wish | undefined> {
+export async function askAgain(pause: Pause, refused: string | undefined): Promise<Wish | undefined> {
   const leaving = new AbortController();
   const leave = () => process.exit(EXIT.interrupted);
   listenForInterrupts().handle(leave, leave);

@@ -1,14 +1,13 @@
 /** Pauses, answered one after another by the person who watches the run. */
 import type { ClientToolResult } from '../contract/awaits.js';
 import { toolName } from '../contract/ids.js';
-import { approvalPages, approvalQuestion } from './approval-pages.js';
+import { approvalPages, approvalQuestion, terminalRoom } from './approval-pages.js';
 import { submit } from './submit-answer.js';
 import type { Wish } from './submit-answer.js';
 import { messageOf } from './command-error.js';
 import { choiceLines, expiry, questionLines } from './describe-pause.js';
 import type { LineReader } from './keyboard/line-reader.js';
 import type { Pause } from './open-pauses.js';
-import { stdout } from './own-output.js';
 import { DECISION_HINT, neitherYesNorNo, parseDecision } from './parse-decision.js';
 import { valueOf } from './parse-results.js';
 import type { RunView } from './view/run-view.js';
@@ -25,11 +24,13 @@ export interface AskOptions {
   reader: LineReader;
   view: Pick<RunView, 'prompt' | 'note'>;
   answeredBy: string;
+  /** Nobody answers it here: whoever sits here does not want to, or there is no keyboard any more. */
+  left(pause: Pause): void;
 }
 
 const idOf = ({ run_id, await_id }: Pause) => `${run_id} ${await_id}`;
 
-export function askPerson({ runs, reader, view, answeredBy }: AskOptions): Asking {
+export function askPerson({ runs, reader, view, answeredBy, left }: AskOptions): Asking {
   const answered = new Set<string>();
   let open: readonly Pause[] = [];
   let current: { id: string; gone: AbortController } | undefined;
@@ -52,10 +53,11 @@ export function askPerson({ runs, reader, view, answeredBy }: AskOptions): Askin
 
   async function converse(pause: Pause, signal: AbortSignal): Promise<void> {
     const wish = await wishOf(pause, (lines) => ask(lines, signal));
-    if (wish === undefined) return;
+    if (wish === undefined && signal.aborted) return;
     // Whatever comes of it: who was refused finds the reason in the note, and must not be asked for ever.
     answered.add(idOf(pause));
-    await submit(runs, pause, wish, answeredBy);
+    if (wish === undefined) left(pause);
+    else await submit(runs, pause, wish, answeredBy);
   }
 
   function ask(lines: readonly string[], signal: AbortSignal): Promise<string | undefined> {
@@ -95,7 +97,7 @@ export async function wishOf(pause: Pause, ask: Ask, refused?: string): Promise<
 
 /** A yes counts when all of the call was shown. */
 async function wishedDecision(pause: Pause, whose: string, ask: Ask, refused?: string): Promise<Wish | undefined> {
-  const pages = approvalPages(pause, { rows: stdout.rows || 24, columns: stdout.columns || 80 });
+  const pages = approvalPages(pause, terminalRoom());
   let [n, said] = [0, refused];
   for (;;) {
     const isLast = n >= pages.length - 1;

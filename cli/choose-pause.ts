@@ -49,6 +49,10 @@ export async function choosePause({ runs, snapshot, pauses, wish, awaitId, flags
   if (only !== undefined && named.length === 1 && only.kind !== wish.kind) {
     throw new CommandError(`${only.await_id} waits for ${KINDS[only.kind]}.${listed(named, flags)}`);
   }
+  if (wish.kind === 'approval' && wish.digest !== undefined) {
+    const what = `No call of ${run_id} that waits has the digest ${wish.digest}: it is another one by now, or was decided`;
+    throw new CommandError(`${what}.${listed(named, flags)}`);
+  }
   throw new CommandError(`No open pause of ${run_id} takes this answer.${listed(named, flags)}`);
 }
 
@@ -57,8 +61,9 @@ export function nothingOpen({ run, status, phase }: RunSnapshot): string {
   return `${run.run_id} waits for nobody: ${state}.`;
 }
 
-/** Results say by themselves which calls they are for. */
-function asksFor({ calls = [] }: Pause, wish: Wish): boolean {
+/** Results and digests say by themselves which calls they are for. */
+function asksFor({ calls = [], digest }: Pause, wish: Wish): boolean {
+  if (wish.kind === 'approval' && wish.digest !== undefined) return digest?.startsWith(wish.digest) === true;
   if (wish.kind !== 'external_tools') return true;
   return wish.results.every((result) => calls.some((call) => call.tool_call_id === result.tool_call_id));
 }

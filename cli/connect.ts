@@ -6,7 +6,7 @@ import type { Archive } from '../store/archive/archive.js';
 import { closedLogsOf } from '../worker/archive/closed-logs.js';
 import { connectClient, tellObstacles } from '../worker/create-worker.js';
 import type { ConnectedClient } from '../worker/create-worker.js';
-import { serverReason } from '../client/server-reason.js';
+import { serverReason } from '../live/server-reason.js';
 import { CommandError } from './command-error.js';
 import { commandName } from './command-name.js';
 import { openChannel } from './open-channel.js';

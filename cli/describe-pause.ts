@@ -1,7 +1,7 @@
 /** A pause as a person reads it, and the command that answers it. */
 import { toolName } from '../contract/ids.js';
 import { renderArguments } from '../contract/render-call.js';
-import { approvalQuestion } from './approval-pages.js';
+import { approvalPages, approvalQuestion, canAsk, terminalRoom } from './approval-pages.js';
 import { commandName } from './command-name.js';
 import { duration } from './format.js';
 import { isWithin } from './open-pauses.js';
@@ -31,7 +31,9 @@ export function expiry({ expires_at }: Pause, now = Date.now()): string | undefi
 /** `all` tells whether the pause must be named; `flags` find the server. */
 export function answerCommand(pause: Pause, all: readonly Pause[], flags: string): string {
   const rivals = all.filter((other) => other.kind === pause.kind && isWithin(other.run_id, pause.run_id));
-  const which = rivals.length > 1 ? ` --await ${pause.await_id}` : '';
+  // Whoever approves must mean this one, whatever else waits by then.
+  const isNamed = rivals.length > 1 || pause.kind === 'approval';
+  const which = isNamed ? ` --await ${pause.await_id}` : '';
   return `${commandName()} answer ${quoted(pause.run_id)}${which} ${answerOf(pause)}${flags}`;
 }
 
@@ -46,12 +48,15 @@ export function describePause(pause: Pause, all: readonly Pause[], flags: string
   ];
 }
 
-function answerOf({ kind, choices, calls = [] }: Pause): string {
+function answerOf(pause: Pause): string {
+  const { kind, choices, calls = [], digest = '' } = pause;
   switch (kind) {
     case 'clarification':
       return `"${choices?.[0] ?? '…'}"`;
     case 'approval':
-      return '--approve';
+      // What a terminal cannot show at once is shown there page by page, before it is decided.
+      if (canAsk() && approvalPages(pause, terminalRoom()).length > 1) return '--approve';
+      return `--approve ${digest.slice(0, 8)}`.trimEnd();
     case 'external_tools':
       return calls.map((call) => `--result ${call.tool_call_id}='…'`).join(' ');
   }

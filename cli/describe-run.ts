@@ -36,11 +36,11 @@ export function describeRun(description: RunDescription): string {
   const { run, status, phase, started_at, duration_ms, tail, engine_end } = snapshot;
   const took = duration_ms === undefined ? '' : `, took ${duration(duration_ms)}`;
   const state = engine_end?.type === 'stream_ended' ? engine_end.reason : status;
-  const fact = (label: string, text: string) => hang(`${styles.dim(label.padEnd(7))}  `, text, width);
+  const fact = (label: string, text: string) => hang(`${styles.dim(label.padEnd(7))}  `, printable(text), width);
   const text = (value: string, style?: (line: string) => string) => ['', ...hang('', printable(value), width, style)];
   const isBelow = run.root_run_id !== run.run_id && run.root_run_id !== run.parent_run_id;
   const lines = [
-    `${styles.bold(run.agent_id)}  ${run.run_id}`,
+    `${styles.bold(printable(run.agent_id))}  ${printable(run.run_id)}`,
     '',
     ...hang(`${styles.dim('status ')}  ${mark(state, styles)} `, `${state}, phase ${phase}`, width),
     ...fact('started', `${started_at}${took}`),

@@ -34,6 +34,7 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
   forbidden: EXIT.usage,
   run_exists: EXIT.usage,
   server_unreachable: EXIT.unreachable,
+  server_refused: EXIT.unreachable,
   database_unusable: EXIT.usage,
   database_unreachable: EXIT.unreachable,
   storage_unusable: EXIT.usage,

@@ -3,8 +3,8 @@ import type { Catalog } from '../gateway/shapes/catalog.js';
 import type { Registry } from '../kit/registry.js';
 
 export function catalogOf({ agents, models, profiles }: Registry): Catalog {
-  const [first] = models.keys();
-  const chosen = [...models].find(([, profile]) => profile.default === true)?.[0] ?? first;
+  // A start that names no agent is of the first one.
+  const [first] = agents.values();
   return {
     agents: [...agents].map(([agent_id, { options, profile, tools }]) => ({
       agent_id,
@@ -18,7 +18,7 @@ export function catalogOf({ agents, models, profiles }: Registry): Catalog {
       id,
       label,
       description,
-      is_default: id === chosen,
+      is_default: id === first?.profile,
     })),
   };
 }

@@ -40,7 +40,7 @@ export function handlePauses({ runs, runId, view, reader, flags }: PauseOptions)
   const person =
     reader === undefined
       ? { pauses: tell, stop: () => {} }
-      : askPerson({ runs, reader, view, answeredBy: userInfo().username });
+      : askPerson({ runs, reader, view, answeredBy: userInfo().username, left: (pause) => tell([pause]) });
   const watch = watchPauses({ runs, runId, changed: (open) => person.pauses(open), say: (line) => view.note(line) });
   return {
     event: (event) => watch.event(event),

@@ -167,7 +167,7 @@ withGatewayFlags(subcommand('tree', 'draw a run and all below it, live, until it
 withGatewayFlags(subcommand('answer', 'answer what a run or one of its descendants waits for', answerHelp()))
   .argument('<run>', 'its id, or that of a child')
   .argument('[text]', 'the answer to a question')
-  .option('--approve', 'let the call that waits be made')
+  .option('--approve [digest]', 'let the call of that digest be made; without it, at a terminal, it is shown first')
   .option('--deny', 'do not')
   .option('--note <text>', 'why: in the log, and for the model where it is a no')
   .option('--result <call=value>', 'what your tool returned, JSON or text; repeatable', several)
@@ -242,8 +242,8 @@ ${EXIT_CODES_HELP}`;
 
 function answerHelp(): string {
   return `
-Without an answer it lists what is open in the run and below it, and what to type. A call is approved with the
-arguments that are shown: should it be another one by then, the run refuses.
+Without an answer it lists what is open in the run and below it, and what to type. A call is approved by the digest
+that is shown with it: should it be another one by then, nothing is approved.
 ${SERVER_HELP}`;
 }
 

@@ -1,5 +1,6 @@
 /** One run on a view while its events come: what it waits for is asked or told, a silence is explained, its end shown. */
 import type { StreamEvent } from '../client/index.js';
+import { errorOf } from '../contract/errors.js';
 import { EXIT } from './exit-codes.js';
 import { handlePauses } from './handle-pauses.js';
 import type { LineReader } from './keyboard/line-reader.js';
@@ -23,7 +24,7 @@ export interface ShowOptions {
 }
 
 export interface RunShow {
-  /** The exit code, once the run has ended. */
+  /** The exit code, once the run has ended. Throws where it cannot be read any more. */
   event(event: StreamEvent): number | undefined;
   /** Until the pauses that the events so far spoke of are shown. */
   told(): Promise<void>;
@@ -63,6 +64,7 @@ export function showRun({ session, settings, runId, view, reader, flags }: ShowO
         end({ tone: 'bad', text: `${event.reason} · ${runId}`, reason: event.message });
         return EXIT.engine_end;
       }
+      if (event.type === 'stream_failed') throw errorOf(event);
       return undefined;
     },
     told: () => pauses.told(),

@@ -6,7 +6,12 @@ import type { RunCommands } from './run-commands.js';
 /** What was asked to be done, before it is known to which pause. */
 export type Wish =
   | { kind: 'clarification'; text: string }
-  | { kind: 'approval'; decision: 'approve' | 'deny'; note?: string }
+  | {
+      kind: 'approval';
+      decision: 'approve' | 'deny';
+      note?: string;
+      /** As much of it as was typed. */ digest?: string;
+    }
   | { kind: 'external_tools'; results: ClientToolResult[] };
 
 export async function submit(runs: RunCommands, pause: Pause, wish: Wish, answered_by: string): Promise<void> {

@@ -32,7 +32,7 @@ function wordsOf(milestone: Milestone): [word: string, said: string] {
     case 'await_clarification':
       return ['waits', `for an answer: ${line(milestone.question)}${answer}`];
     case 'await_approval':
-      return ['waits', `for leave to call ${line(`${milestone.name} ${milestone.arguments}`)}${answer}`];
+      return ['waits', `for approval of ${line(`${milestone.name} ${milestone.arguments}`)}${answer}`];
     case 'await_external_tools':
       return ['waits', `for the result of ${milestone.calls.map(({ name }) => name).join(', ')}${answer}`];
     case 'await_resolved': {

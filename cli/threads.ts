@@ -21,15 +21,15 @@ export function threads({ agent, limit, json = false, ...flags }: ThreadsFlags):
       const { threads: found, ...next } = await commands.list({ ...filter, ...page });
       return { items: found, ...next };
     });
-    const heading = ['thread', 'title', 'agent', 'status', 'created'];
+    const heading = ['thread', 'status', 'title', 'agent', 'created'];
     printListing(listing, {
       noun: 'threads',
       heading,
       row: ({ thread_id, title = '', agent_id, status, created_at }) => [
         thread_id,
+        status.replaceAll('_', ' '),
         line(title, TITLE_LENGTH),
         agent_id,
-        status.replaceAll('_', ' '),
         localTime(created_at),
       ],
       json,

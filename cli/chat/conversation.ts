@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ThreadEvent } from '../../client/index.js';
-import { isPerdureError } from '../../contract/errors.js';
+import { errorOf, isPerdureError } from '../../contract/errors.js';
 import type { SendAnswer } from '../../contract/thread-commands.js';
 import type { AgentMessage } from '../../contract/thread-records.js';
 import type { SendMessageInput } from '../../contract/thread-request.js';
@@ -65,6 +65,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     try {
       for await (const event of threads.stream(id, { from, signal })) {
         if (event.type === 'thread_ended') return over(new Error(event.message));
+        if (event.type === 'stream_failed') return over(errorOf(event));
         if (event.type === 'run_started' && event.run_id !== turn?.runId) await question(event.input, signal);
         turn ??= begin(event.run_id);
         noteQuestion(event);

@@ -52,8 +52,22 @@ describe('perdure answer', () => {
       stdout: expect.stringMatching(new RegExp(`^trips\\.flights  ${child} [^]*answered\n$`)),
     });
 
-    await listed(runId, /approve/);
-    const approved = await desk.done('answer', runId, '--approve', '--note', 'have fun');
+    const [, digest = ''] =
+      /--await approval_call_\d_1 --approve ([0-9a-f]{8}) /.exec(await listed(runId, /approve/)) ?? [];
+    // Whoever has not read it approves nothing, and names no other call.
+    for (const wish of [['y'], ['yes'], ['--approve'], ['--approve', '--await', 'approval_call_3_1']]) {
+      expect(await desk.done('answer', runId, ...wish)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(/A call is approved by its digest[^]*"total_eur":403[^]*--approve [0-9a-f]{8} /),
+      });
+    }
+    expect(await desk.done('answer', runId, '--approve', '00000000')).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/No call of \S+ that waits has the digest 00000000: it is another one by now/),
+    });
+    const approved = await desk.done('answer', runId, '--approve', digest, '--note', 'have fun');
     expect(approved.stdout).toMatch(
       / {2}\{.*"total_eur":403\}\n {2}may it call trips\.bookings\.book_trip\napproved\n$/,
     );
@@ -89,6 +103,21 @@ describe('perdure answer', () => {
     });
   });
 
+  it('shows a call at a terminal before a yes counts, however it was said', { timeout: 120_000 }, async () => {
+    const runId = await desk.start();
+    await desk.done('answer', runId, '12 June');
+    await listed(runId, /approve/);
+    for (const wish of ['y', '--approve']) {
+      const seat = sitDownAt(['answer', runId, wish, ...desk.flags], { cwd: tripDesk });
+      await seat.shows(/"flight":[^]*may it call trips\.bookings\.book_trip\ny or n; what follows/);
+      if (wish === 'y') seat.type('\x03');
+      else seat.type('y\r');
+      expect(await seat.exited).toBe(wish === 'y' ? 130 : 0);
+    }
+    const ended = await desk.done('tree', runId, '--follow');
+    expect(ended.stdout).toContain('success');
+  });
+
   it('asks again at a terminal where the answer to an approval is neither yes nor no', async () => {
     const runId = await desk.start();
     await desk.done('answer', runId, '12 June');
@@ -115,6 +144,7 @@ describe('an answer that is none', () => {
     [undefined, { approve: true, deny: true }, 'One answer at a time'],
     ['text', { result: ['call_1_1=x'] }, 'One answer at a time'],
     [undefined, { note: 'why' }, '--note goes with --approve or --deny'],
+    [undefined, { approve: 'yes' }, '--approve takes the digest of the call'],
     [undefined, { result: ['call_1_1'] }, '--result takes CALL=VALUE'],
     [undefined, { await: 'x' }, 'says which pause, and not the answer'],
     ['  ', {}, 'The answer is empty'],
@@ -152,6 +182,10 @@ describe('which pause an answer is for', () => {
     const all = [question, approval, client];
     expect(await choose(all, text)).toBe(question);
     expect(await choose(all, { kind: 'approval', decision: 'approve' })).toBe(approval);
+    const swapped = pause('r/call_1_3', 'approval_call_2_1', 'approval', { calls, digest: 'e'.repeat(16) });
+    const read: Wish = { kind: 'approval', decision: 'approve', digest: 'eeeeeeee' };
+    expect(await choose([approval, swapped], read)).toBe(swapped);
+    await expect(choose([approval], read)).rejects.toThrow(/No call of r that waits has the digest eeeeeeee/);
     expect(
       await choose(all, {
         kind: 'external_tools',

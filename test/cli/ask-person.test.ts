@@ -14,15 +14,17 @@ function keyboard() {
   return {
     keys: keys as unknown as Parameters<typeof createKeyboard>[0],
     type: (text: string) => stream.write(text),
+    unplug: () => stream.end(),
     modes,
   };
 }
 
 function sitDown() {
-  const { keys, type, modes } = keyboard();
+  const { keys, type, unplug, modes } = keyboard();
   const sent: unknown[][] = [];
   const shown: (readonly string[] | undefined)[] = [];
   const notes: string[] = [];
+  const left: string[] = [];
   let interrupts = 0;
   const send =
     (name: string) =>
@@ -40,12 +42,13 @@ function sitDown() {
     reader: createKeyboard(keys, { write: () => true }, () => interrupts++),
     view: { prompt: (lines) => void shown.push(lines), note: (line) => void notes.push(line) },
     answeredBy: 'ada',
+    left: ({ await_id }) => void left.push(await_id),
   });
   const enter = async (text: string) => {
     type(`${text}\r`);
     for (let turn = 0; turn < 5; turn++) await tick();
   };
-  return { person, runs, sent, shown, notes, modes, type, enter, interrupts: () => interrupts };
+  return { person, runs, sent, shown, notes, left, modes, type, unplug, enter, interrupts: () => interrupts };
 }
 
 const question: Pause = {
@@ -176,6 +179,31 @@ describe('a person at the terminal', () => {
     await enter('1');
     expect(notes).toEqual(['the answer was not taken: q is answered already']);
     expect(shown.at(-1)).toBeUndefined();
+  });
+
+  it('is asked once where the keyboard is gone, and what waits is left to others', async () => {
+    const { person, sent, shown, left, unplug } = sitDown();
+    person.pauses([question, approval]);
+    await tick();
+    unplug();
+    for (let turn = 0; turn < 5; turn++) await tick();
+    expect(left).toEqual(['q', 'ok']);
+    expect(shown.at(-1)).toBeUndefined();
+    person.pauses([question, approval]);
+    await tick();
+    expect(left).toHaveLength(2);
+    expect(sent).toEqual([]);
+  });
+
+  it('leaves a question to others with Ctrl-D', async () => {
+    const { person, sent, left, type, enter } = sitDown();
+    person.pauses([question, approval]);
+    await tick();
+    type('\x04');
+    await enter('');
+    expect(left).toEqual(['q']);
+    await enter('y');
+    expect(sent).toMatchObject([['decide', 'r/call_1_2', { decision: 'approve' }]]);
   });
 
   it('can correct the line, and Ctrl-C is passed on', async () => {

@@ -2,8 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startEmbeddedServer } from '../../worker/embedded-server.js';
-import { SEARCH_ATTRIBUTES } from '../../contract/names.js';
+import { startOwnServer } from '../support/kept-histories.js';
 import { app, finished, perdure, script, startDev, temporaryFolder, testFolder } from './command.js';
 import type { Dev } from './command.js';
 import { sitDownAt } from './pseudo-terminal.js';
@@ -128,14 +127,7 @@ describe('a chat at a terminal whose server goes', { timeout: 180_000 }, () => {
     const folder = temporaryFolder();
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const startServer = (port: number) =>
-      startEmbeddedServer({
-        dataDir: join(folder, 'server'),
-        port,
-        uiPort: false,
-        namespace: 'default',
-        searchAttributes: Object.fromEntries(SEARCH_ATTRIBUTES.map((name) => [name, 'Keyword' as const])),
-        report: () => undefined,
-      });
+      startOwnServer({ dataDir: join(folder, 'server'), port, payloads: join(folder, 'data', 'payloads') });
     let server = await startServer(0);
     const flags = ['--address', server.address, '--data-dir', join(folder, 'data')];
     const worker = perdure(['worker', ...flags]);
@@ -165,6 +157,7 @@ describe('a chat at a terminal whose server goes', { timeout: 180_000 }, () => {
     expect(history.stdout.match(/^> are you there\?$/gm)).toHaveLength(1);
     expect(history.stdout.match(/^> and a second one$/gm)).toHaveLength(1);
 
+    await server.keep();
     process.kill(server.pid, 'SIGKILL');
     await server.exited;
     seat.type('\r');

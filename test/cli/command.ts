@@ -5,6 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
+import { dataDirFor, findConfig } from '../../cli/config-file.js';
+import { noteUp } from '../../cli/up-here.js';
+import { keepHistories } from '../support/kept-histories.js';
 
 const root = join(import.meta.dirname, '../..');
 export const app = join(import.meta.dirname, 'fixtures/app');
@@ -100,6 +103,8 @@ export interface Dev {
   dataDir: string;
   /** The flags with which other commands find it. */
   flags: string[];
+  /** What it has run is replayed at the end of all tests: for a test that stops it in its own way, before it does. */
+  keep(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -114,13 +119,16 @@ export async function startDev(
   const command = perdure(['dev', ...ports, '--data-dir', dataDir, ...more], { cwd, env });
   const address = await command.printed(/server +(\S+:\d+),/);
   const http = await command.printed(/HTTP +(http:\/\/127\.0\.0\.1:\d+), without auth/);
+  const keep = () => keepHistories(address, join(dataDir, 'payloads'));
   return {
     command,
     address,
     http,
     dataDir,
     flags: ['--address', address, '--data-dir', dataDir],
+    keep,
     async stop() {
+      await keep();
       command.signal('SIGTERM');
       await command.exited;
       rmSync(dataDir, { recursive: true, force: true });
@@ -142,6 +150,15 @@ export function testFolder(): string {
   const folder = temporaryFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/**
+ * Commands in this folder bring a server of their own, whatever listens in the usual place: the one of their folder is
+ * noted here, and is gone. One folder at a time.
+ */
+export function withoutServer(cwd: string, dataDir = dataDirFor(cwd, findConfig(cwd), undefined)): string {
+  noteUp({ agents: [], folder: cwd, data_dir: dataDir, address: '127.0.0.1:1' });
+  return cwd;
 }
 
 export function script(...turns: object[]): string {

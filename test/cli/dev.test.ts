@@ -127,6 +127,7 @@ describe('perdure dev, stopped', () => {
     const of = ['--workflow-id', 'cut-1', '--address', second.address];
     const result = JSON.parse(await temporal('workflow', 'result', '-o', 'json', ...of)) as unknown;
     expect(result).toMatchObject({ status: 'COMPLETED', result: { status: 'success' } });
+    await second.keep();
     second.command.signal('SIGINT');
     const { code, stderr } = await finished(second.command);
     expect(code).toBe(0);

@@ -3,14 +3,13 @@ import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { somethingListens } from '../../cli/connect.js';
-import { finished, perdure, script, testFolder } from './command.js';
+import { app, finished, perdure, script, testFolder, withoutServer } from './command.js';
 
 const leftovers = () => readdirSync(tmpdir()).filter((name) => name.startsWith('perdure-run-'));
 
-// On a machine with a server in the usual place the command rightly uses that one.
-describe.skipIf(await somethingListens('127.0.0.1:7233'))('perdure run without a server', () => {
+describe('perdure run without a server', () => {
   it('answers with the built-in demo, stops its server and removes its folder', async () => {
-    const folder = testFolder();
+    const folder = withoutServer(testFolder());
     const before = leftovers();
     const { code, stdout, stderr } = await finished(perdure(['run', 'demo.assistant', 'Hello there'], { cwd: folder }));
 
@@ -26,12 +25,14 @@ describe.skipIf(await somethingListens('127.0.0.1:7233'))('perdure run without a
 
   it('keeps the run where --data-dir says', async () => {
     const folder = testFolder();
+    withoutServer(app, folder);
     const { code } = await finished(perdure(['run', 'test.script', script({ text: 'Kept.' }), '--data-dir', folder]));
     expect(code).toBe(0);
     expect(readdirSync(folder)).toContain('temporal.db');
   });
 
   it('cancels at the first Ctrl-C and stops its server', async () => {
+    withoutServer(app);
     const command = perdure(['run', 'test.script', script({ text: 'I begin', hang: true }), '--json']);
     await command.printed('text_chunk');
     command.signal('SIGINT');
@@ -41,7 +42,7 @@ describe.skipIf(await somethingListens('127.0.0.1:7233'))('perdure run without a
   });
 
   it('names its agents when it has no such one, before it starts anything', async () => {
-    const { code, stderr } = await finished(perdure(['run', 'demo.nobody', 'x'], { cwd: testFolder() }));
+    const { code, stderr } = await finished(perdure(['run', 'demo.nobody', 'x'], { cwd: withoutServer(testFolder()) }));
     expect(code).toBe(2);
     expect(stderr).toContain('there is no agent "demo.nobody" in the built-in demo; there are: demo.assistant');
     expect(stderr).not.toContain('starting');

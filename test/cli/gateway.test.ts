@@ -128,6 +128,7 @@ describe('perdure dev', () => {
     });
     const reader = response.body!.getReader();
     await reader.read();
+    await other.keep();
     other.command.signal('SIGINT');
     expect(await readRest(reader)).not.toContain('run_completed');
     // The worker would still wait for the model that hangs.

@@ -90,8 +90,8 @@ describe('perdure threads', () => {
     await until(async () => (await http('/v1/threads')) === 1, 'the thread to be listed');
     for (const way of ways()) {
       const [heading, row] = await lines(way);
-      expect(heading).toMatch(/^thread +title +agent +status +created$/);
-      expect(row).toMatch(new RegExp(`^${threadId} +A talk +test\\.script +waiting for you +\\d{4}-`));
+      expect(heading).toMatch(/^thread +status +title +agent +created$/);
+      expect(row).toMatch(new RegExp(`^${threadId} +waiting for you +A talk +test\\.script +\\d{4}-`));
       const json = await finished(perdure(['threads', '--json', ...way]));
       expect(jsonLines(json.stdout)).toMatchObject([{ thread_id: threadId, status: 'waiting_for_you', turns: 1 }]);
       const none = await finished(perdure(['threads', '--agent', 'test.other', ...way]));

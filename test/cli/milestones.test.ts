@@ -93,4 +93,16 @@ describe('perdure dev, of runs that wait', { timeout: 120_000 }, () => {
       'canceled  told-2  user_requested',
     ]);
   });
+
+  it('names the call that waits for approval', async () => {
+    const dev = await startDev(tripDesk);
+    onTestFinished(() => dev.stop());
+    const watcher = perdure(['run', 'trips.desk', 'Oslo', '--run-id', 'told-3', ...dev.flags], { cwd: tripDesk });
+    await dev.command.printed('waits     told-3  for an answer');
+    const answered = await finished(perdure(['answer', 'told-3', '19 June', ...dev.flags], { cwd: tripDesk }));
+    expect(answered).toMatchObject({ code: 0 });
+    await dev.command.printed(/waits {5}told-3 {2}for approval of trips\.bookings\.book_trip \{"flight":/);
+    watcher.signal('SIGINT');
+    expect(await watcher.exited).toBe(3);
+  });
 });

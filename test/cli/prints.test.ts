@@ -1,9 +1,8 @@
 /** What tools print: on stderr, line by line, and never in lines of JSON or in the middle of a screen. */
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it } from 'vitest';
-import { somethingListens } from '../../cli/connect.js';
-import { finished, jsonLines, perdure, script, startDev } from './command.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { finished, jsonLines, perdure, script, startDev, withoutServer } from './command.js';
 import { sitDownAt } from './pseudo-terminal.js';
 
 const breaking = join(import.meta.dirname, 'fixtures/breaking');
@@ -14,10 +13,10 @@ const talk = (...words: string[]) =>
   );
 const said = (word: string) =>
   ['one', 'two', 'three', 'foür', 'five'].map((each) => `test.talking.aloud │ ${word} ${each}`);
-const isTaken = await somethingListens('127.0.0.1:7233');
 
-// On a machine with a server in the usual place the command rightly uses that one, and its tools run elsewhere.
-describe.skipIf(isTaken)('what a tool prints', () => {
+beforeAll(() => void withoutServer(breaking));
+
+describe('what a tool prints', () => {
   it('is on stderr with the id of the tool, and stdout is lines of JSON alone', async () => {
     const command = perdure(['run', 'test.broken', talk('a', 'b'), '--json'], { cwd: breaking });
     const { code, stdout, stderr } = await finished(command);

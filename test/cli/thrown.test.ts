@@ -2,15 +2,13 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { debugMessage, failedCall, failedUnexpectedly } from '../../activities/thrown.js';
-import { somethingListens } from '../../cli/connect.js';
 import { describeThrown } from '../../cli/describe-thrown.js';
 import { PerdureError } from '../../contract/errors.js';
 import { ToolError } from '../../kit/index.js';
-import { finished, jsonLines, perdure, script, startDev } from './command.js';
+import { finished, jsonLines, perdure, script, startDev, withoutServer } from './command.js';
 import type { Dev } from './command.js';
 import { sitDownAt } from './pseudo-terminal.js';
 
-const isTaken = await somethingListens('127.0.0.1:7233');
 const breaking = join(import.meta.dirname, 'fixtures/breaking');
 
 describe('a tool that throws', () => {
@@ -107,9 +105,8 @@ describe('a tool that throws', () => {
     expect(stdout).not.toContain('broken.ts');
   });
 
-  // On a machine with a server in the usual place the command rightly uses that one.
-  it.skipIf(isTaken)('is shown above the live part of a run that has its own server', async () => {
-    const seat = sitDownAt(['run', 'test.broken', call('once')], { cwd: breaking });
+  it('is shown above the live part of a run that has its own server', async () => {
+    const seat = sitDownAt(['run', 'test.broken', call('once')], { cwd: withoutServer(breaking) });
     expect(await seat.exited).toBe(0);
     expect(seat.text()).toMatch(
       /✗ tool test\.broken\.once threw \(run\s+test\.broken-[^]*at priceOf \(broken\.ts[^]*I see\.[^]*✓ success/,

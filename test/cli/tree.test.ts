@@ -47,7 +47,8 @@ describe('perdure tree', () => {
 
     await desk.done('answer', runId, '--declined', 'call_2_1');
     await following.printed('may it call trips.bookings.book_trip');
-    await desk.done('answer', runId, '--approve');
+    const [, digest = ''] = /--approve ([0-9a-f]{8}) /.exec((await desk.done('answer', runId)).stdout) ?? [];
+    await desk.done('answer', runId, '--approve', digest);
     const { code, stdout } = await finished(following);
     expect(code).toBe(0);
     const last = stdout.trimEnd().split('\n\n').at(-1) ?? '';

@@ -9,9 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { SEARCH_ATTRIBUTES } from '../../contract/names.js';
-import { startEmbeddedServer } from '../../worker/embedded-server.js';
-import type { EmbeddedServer } from '../../worker/embedded-server.js';
+import { startOwnServer } from '../support/kept-histories.js';
+import type { OwnServer } from '../support/kept-histories.js';
 import { finished, perdure, script } from './command.js';
 import type { Command } from './command.js';
 import { sitDownAt } from './pseudo-terminal.js';
@@ -86,18 +85,11 @@ describe('an address', { timeout: 120_000 }, () => {
 
 describe('a server that goes in the middle', { timeout: 180_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-gone-'));
-  let server: EmbeddedServer;
+  let server: OwnServer;
   let worker: Command;
   let flags: string[];
   const startServer = (port: number) =>
-    startEmbeddedServer({
-      dataDir: join(folder, 'server'),
-      port,
-      uiPort: false,
-      namespace: 'default',
-      searchAttributes: Object.fromEntries(SEARCH_ATTRIBUTES.map((name) => [name, 'Keyword' as const])),
-      report: () => undefined,
-    });
+    startOwnServer({ dataDir: join(folder, 'server'), port, payloads: join(folder, 'data', 'payloads') });
   beforeAll(async () => {
     server = await startServer(0);
     flags = ['--address', server.address, '--data-dir', join(folder, 'data')];

@@ -2,10 +2,14 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StreamEvent } from '../../client/index.js';
+import { describeRun } from '../../cli/describe-run.js';
 import { createNotices } from '../../cli/notices.js';
+import { stylesFor } from '../../cli/terminal.js';
 import { fit, printable, textWidth, wrap } from '../../cli/text-width.js';
 import { createPlainView } from '../../cli/view/plain-view.js';
 import { createTerminalView } from '../../cli/view/terminal-view.js';
+import type { DurableEvent } from '../../contract/events.js';
+import { projectSnapshot } from '../../contract/snapshot.js';
 import { createFakeTerminal } from './fake-terminal.js';
 
 const provenance = { run_id: 'r', agent_id: 'a.b', root_run_id: 'r' };
@@ -188,6 +192,20 @@ describe('a worker’s notices', () => {
     notices.passing('mcp: one\x1b]0;title\x07 two');
     notices.lasting('mcp: three\x1b]52;c;c3RvbGVu\x07 four\u009b2J');
     expect(String(stream.read())).toBe('mcp: one two\nmcp: three four\n');
+  });
+});
+
+describe('what is told of a run', () => {
+  it('has no control sequences, whatever its ids and its thread are called', () => {
+    const evil = '\x1b]52;c;c3RvbGVu\x07one\u009b2J two';
+    const run = { run_id: evil, agent_id: evil, root_run_id: evil, parent_run_id: `${evil}3`, thread_id: evil };
+    const snapshot = projectSnapshot([durable('run_started', { ...run, input: evil }) as DurableEvent]);
+    if (snapshot === undefined) throw new Error('there is no snapshot');
+    const styles = stylesFor({ isTTY: false });
+    const told = describeRun({ snapshot, pauses: [], styles, width: 200, flags: '', markdown: false });
+    expect(told).toContain('thread   one two');
+    // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+    expect(told).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
   });
 });
 
