@@ -46,6 +46,7 @@ export default defineConfig({
         test: {
           name: 'usual-ports',
           include: ['test/usual-ports/**/*.test.ts'],
+          globalSetup: ['test/usual-ports/setup.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
         },

@@ -76,6 +76,7 @@ export async function openStage(): Promise<Stage> {
           searchAttributes: [...SEARCH_ATTRIBUTES],
           threw: () => {},
           around: async (_call, run) => run(),
+          heardLog: async () => undefined,
         }),
         maxHeartbeatThrottleInterval: 500,
       });

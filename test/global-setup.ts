@@ -1,8 +1,6 @@
 /**
- * One real Temporal dev server for all tests (or the one at TEMPORAL_ADDRESS), and the check that the build is there.
- *
- * At the end every history on that server is replayed against the bundle: one that does not replay would have hung its
- * run on the next worker. It fails the whole run of tests, and is kept as a file.
+ * One real Temporal dev server for all tests (or the one at TEMPORAL_ADDRESS), and the check that the build is there. At
+ * the end the histories on it are replayed, and those of servers that tests started for themselves.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,9 +9,10 @@ import { Client, Connection } from '@temporalio/client';
 import type { TestProject } from 'vitest/node';
 import { SEARCH_ATTRIBUTES } from '../contract/names.js';
 import { startEmbeddedServer } from '../worker/embedded-server.js';
-import { installRuntimeLog } from '../worker/runtime-log.js';
 import { workflowBundlePath } from '../worker/workflow-bundle.js';
-import { replayHistories } from './support/replay-histories.js';
+import { replayAll, report } from './support/replay-gate.js';
+import { historiesOn, MOST_BYTES } from './support/replay-histories.js';
+import { storedHistories } from './support/stored-histories.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -21,8 +20,6 @@ declare module 'vitest' {
     dataRoot: string;
   }
 }
-
-const report = (line: string) => void process.stderr.write(`${line}\n`);
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   workflowBundlePath();
@@ -42,30 +39,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const address = server?.address ?? given ?? '';
   project.provide('temporalAddress', address);
   return async () => {
-    const connection = await Connection.connect({
-      address,
-      channelArgs: { 'grpc.max_receive_message_length': 64 * 1024 * 1024 },
-    });
+    const channelArgs = { 'grpc.max_receive_message_length': MOST_BYTES };
+    const connection = await Connection.connect({ address, channelArgs });
     // Another one's server has histories of others on it.
-    try {
-      if (server !== undefined) await replayAll(project.name, connection, dataRoot);
-    } catch (error) {
-      report(`the histories of the tests could not be replayed: ${String(error)}`);
-      process.exitCode = 1;
-    }
+    const shared = server === undefined ? [] : [historiesOn(new Client({ connection }))];
+    await replayAll(project.name, dataRoot, [...shared, storedHistories(dataRoot)]);
     await connection.close();
     await server?.stop();
     await rm(dataRoot, { recursive: true, force: true });
   };
-}
-
-async function replayAll(project: string, connection: Connection, dataRoot: string): Promise<void> {
-  installRuntimeLog(() => {});
-  const began = Date.now();
-  const keepIn = join(tmpdir(), 'perdure-unreplayable');
-  const { histories, failed } = await replayHistories(new Client({ connection }), { dataDirs: dataRoot, keepIn });
-  const seconds = Math.round((Date.now() - began) / 1_000);
-  report(`replayed ${histories} histories of the tests (${project}) in ${seconds} s, ${failed.length} failed`);
-  for (const { id, error, file } of failed) report(`does not replay: ${id}: ${error}\n  its history is in ${file}`);
-  if (failed.length > 0) process.exitCode = 1;
 }

@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SEARCH_ATTRIBUTES } from '../../contract/names.js';
-import { startEmbeddedServer } from '../../worker/embedded-server.js';
-import type { EmbeddedServer } from '../../worker/embedded-server.js';
+import { startOwnServer } from '../support/kept-histories.js';
+import type { OwnServer } from '../support/kept-histories.js';
 import { call, script } from '../support/test-agents.js';
 import { ofType } from '../support/world.js';
 import { createCrashWorld, eventually, TEST_TIMEOUT_MS } from './crash-world.js';
@@ -16,18 +15,10 @@ const LANES = 4;
 
 describe('the embedded server killed with SIGKILL under load', { timeout: TEST_TIMEOUT_MS }, () => {
   let folder: string;
-  let server: EmbeddedServer;
+  let server: OwnServer;
   let world: CrashWorld;
 
-  const startServer = (port: number) =>
-    startEmbeddedServer({
-      dataDir: join(folder, 'server'),
-      port,
-      uiPort: false,
-      namespace: 'default',
-      searchAttributes: Object.fromEntries(SEARCH_ATTRIBUTES.map((name) => [name, 'Keyword' as const])),
-      report: () => undefined,
-    });
+  const startServer = (port: number) => startOwnServer({ dataDir: join(folder, 'server'), port });
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'perdure-server-killed-'));

@@ -3,21 +3,24 @@
  * three, and many runs, trees and threads at once, watched by several readers, answered, canceled and, where asked for,
  * with workers that are killed.
  *
- * What it looks for: runs that do not end, workflow tasks that fail, histories that do not replay, and any event that two
- * reads show differently.
+ * What it looks for: runs that do not end, or later than their limits allow, workflow tasks that fail, histories that do
+ * not replay, and any event that two reads show differently. One half of the readers polls; the other is told by Redis.
  */
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import fc from 'fast-check';
 import type { PerdureClient, StreamEvent } from '../../client/index.js';
 import { applyDelta } from '../../contract/thread-delta.js';
+import type { LiveChannel } from '../../live/channel.js';
+import { createRedisChannel } from '../../live/redis-channel.js';
 import { connectClient } from '../../worker/create-worker.js';
 import type { ConnectedClient } from '../../worker/create-worker.js';
 import { createDataDir } from '../support/data-dir.js';
 import { checkInvariants, checkTree } from '../support/invariants.js';
 import { client_tools, logsOf, playTree, treeCase } from '../support/random-trees.js';
 import type { TreeCase } from '../support/random-trees.js';
-import { replayHistories } from '../support/replay-histories.js';
+import { startRedis } from '../support/redis.js';
+import { historiesOn, listWorkflows, replayHistories } from '../support/replay-histories.js';
 import { call, script } from '../support/test-agents.js';
 import { ask } from '../support/tree-agents.js';
 import { startWorkerProcess } from '../support/worker-process.js';
@@ -37,6 +40,8 @@ export interface LoadOptions {
 export interface LoadReport {
   roots: number;
   reads: number;
+  /** Events that came by the channel, as its readers were told them. */
+  brought: number;
   histories: number;
   kills: number;
   takeovers: number;
@@ -49,9 +54,10 @@ export interface LoadReport {
   broken: string[];
 }
 
+const BUDGET = { text: '20s', ms: 20_000 };
 /**
- * A run of this load has at most 20 s of its own, a thread up to five of them; pauses that expire, calls that are made
- * again after a kill, and a machine that has other things to do come on top. What is wedged is never over.
+ * When one gives up to wait for a run or a thread, which may have up to five of them. That each ended in time is read
+ * from its log (`time-limits.ts`); what is wedged is never over.
  */
 const ENDS_WITHIN_MS = 300_000;
 
@@ -98,6 +104,7 @@ export async function playLoad(options: LoadOptions): Promise<LoadReport> {
   const report: LoadReport = {
     roots,
     reads: 0,
+    brought: 0,
     histories: 0,
     kills: 0,
     takeovers: 0,
@@ -107,9 +114,19 @@ export async function playLoad(options: LoadOptions): Promise<LoadReport> {
     differing: [],
     broken: [],
   };
-  const startWorker = () => startWorkerProcess({ server, trees: true, cache, runtime: { model_max_attempts: 3 } });
+  const redis = await startRedis();
+  const startWorker = () =>
+    startWorkerProcess({
+      server,
+      trees: { time_budget: BUDGET.text },
+      cache,
+      runtime: { model_max_attempts: 3 },
+      redis: redis.url,
+    });
   const workers = await Promise.all([startWorker(), startWorker()]);
-  const clients = await Promise.all([connectClient(server), connectClient(server)]);
+  const channel = createRedisChannel({ url: redis.url, report: () => {} });
+  const clients = await Promise.all([connectClient(server), connectClient(server, { channel: counted(channel) })]);
+  const limit = { budget_ms: BUDGET.ms, kills };
   const texts = new Map<string, string>();
   let isOver = false;
 
@@ -158,8 +175,25 @@ export async function playLoad(options: LoadOptions): Promise<LoadReport> {
   }
   await inspectAll(first, options, taskQueue, dataDir, report);
   await Promise.all(clients.map((connected) => connected.close()));
+  await channel.close();
   await stopAll(workers);
+  await redis.stop();
   return report;
+
+  /** The same channel; what it brings is counted. */
+  function counted(inner: LiveChannel): LiveChannel {
+    return {
+      ...inner,
+      subscribe: (runId, listener) =>
+        inner.subscribe(runId, {
+          ...listener,
+          committed(events, origin) {
+            report.brought += events.length;
+            listener.committed(events, origin);
+          },
+        }),
+    };
+  }
 
   /** For whoever has to find out why: what is open, what it waits for, and what the workers said last. */
   async function circumstances(): Promise<string[]> {
@@ -174,13 +208,12 @@ export async function playLoad(options: LoadOptions): Promise<LoadReport> {
   }
 
   async function playRun(run_id: string, given: TreeCase): Promise<void> {
-    const limits = { run: { time_budget: '20s' } };
-    const request = { run_id, limits, signal_live: given.moods[0] === 1 };
+    const request = { run_id, signal_live: given.moods[0] === 1 };
     const watching = watchBeside(run_id, given.moods[1] ?? 0);
     const seen = await playTree(first, given, request);
     for (const events of seen.runs.values()) events.forEach(note);
     check(run_id, () => {
-      for (const events of seen.runs.values()) checkInvariants(events);
+      for (const events of seen.runs.values()) checkInvariants(events, limit);
       checkTree(logsOf(seen), run_id);
     });
     await watching;
@@ -270,13 +303,15 @@ export async function playLoad(options: LoadOptions): Promise<LoadReport> {
       report.differing.push(`${thread_id}: the messages by delta differ from the record`);
     leaving.abort();
     await streaming;
-    for (let turn = 1; ; turn++) {
-      const runId = `${thread_id}/turn_${turn}`;
-      try {
-        for await (const event of second.client.runs.stream(runId, { follow: false })) note(event);
-      } catch {
-        break;
-      }
+    const { turns: played } = await untilTaken(() => threads.header(thread_id));
+    for (let turn = 1; turn <= played; turn++) {
+      const seen: StreamEvent[] = [];
+      await untilTaken(async () => {
+        seen.length = 0;
+        for await (const event of second.client.runs.stream(`${thread_id}/turn_${turn}`)) seen.push(event);
+      });
+      seen.forEach(note);
+      check(`${thread_id}/turn_${turn}`, () => checkInvariants(seen, limit));
     }
   }
 }
@@ -305,7 +340,8 @@ async function inspectAll(
     const isOpenRun = status.name === 'RUNNING' && type === 'agentRun';
     if (isOpenRun) report.hung.push(`${workflowId} is still running`);
   }
-  const { histories, failed } = await replayHistories(temporal, { query, dataDirs: dirname(dataDir), keepIn });
+  const sources = [historiesOn(temporal, (client) => listWorkflows(client, query))];
+  const { histories, failed } = await replayHistories(sources, { dataDirs: dirname(dataDir), keepIn });
   report.histories = histories;
   report.unreplayable.push(...failed.map(({ id, error, file }) => `${id}: ${error} (kept in ${file})`));
 }

@@ -13,13 +13,15 @@ const AT_ONCE = Number(process.env['PERDURE_TAKEOVER_AT_ONCE'] ?? 8);
 const SEED = Number(process.env['PERDURE_SEED'] ?? Date.now() % 2_147_483_647);
 
 describe.each([
-  ['with a cache of three, without kills', 3, false],
-  ['with a cache of one, with kills', 1, true],
-])('takeovers %s', (_what, cache, kills) => {
+  ['without kills', false],
+  ['with kills', true],
+])('takeovers %s', (_what, kills) => {
   it.each(Array.from({ length: ROUNDS }, (_, n) => SEED + n))(
     'leave nothing hung, wedged or told in two ways (PERDURE_SEED=%i)',
     { timeout: 900_000 },
     async (seed) => {
+      // With the smallest cache that the SDK has, which is two, each task replays; with three, some do.
+      const cache = kills && seed % 2 === 1 ? 2 : 3;
       const report = await playLoad({
         address: inject('temporalAddress'),
         seed,
@@ -30,7 +32,7 @@ describe.each([
         keepIn: join(tmpdir(), 'perdure-unreplayable'),
       });
       const { hung, wedged, unreplayable, differing, broken, ...counts } = report;
-      process.stderr.write(`takeovers: seed ${seed}, ${JSON.stringify(counts)}\n`);
+      process.stderr.write(`takeovers: seed ${seed}, cache ${cache}, ${JSON.stringify(counts)}\n`);
       expect({ hung, wedged, unreplayable, differing: differing.slice(0, 5), broken }).toEqual({
         hung: [],
         wedged: [],
@@ -38,8 +40,9 @@ describe.each([
         differing: [],
         broken: [],
       });
-      // A load without takeovers would prove nothing.
+      // A load without takeovers would prove nothing, nor one whose readers are told nothing.
       expect(counts.takeovers).toBeGreaterThan(0);
+      expect(counts.brought).toBeGreaterThan(0);
     },
   );
 });

@@ -65,16 +65,17 @@ async function watched(
   const pollers = clients.map((client) => pollOn(client, begun));
   await play(thread_id, () => pollers[0]?.held().messages ?? []);
   const record = await threads.get(thread_id);
-  const hasAll = () => pollers.every(({ held }) => JSON.stringify(held().messages) === JSON.stringify(record.messages));
+  // What was said is shown a moment before it is told whose turn it is.
+  const seenOf = ({ messages, status, title }: Pick<AgentThreadRecord, 'messages' | 'status' | 'title'>) => ({
+    messages,
+    status,
+    title,
+  });
+  const hasAll = () => pollers.every(({ held }) => JSON.stringify(seenOf(held())) === JSON.stringify(seenOf(record)));
   await eventually(hasAll, 'both readers to have it all').catch(() => {});
   for (const poller of pollers) {
     await poller.stop();
-    const { messages, status, title } = poller.held();
-    expect({ messages, status, title }).toEqual({
-      messages: record.messages,
-      status: record.status,
-      title: record.title,
-    });
+    expect(seenOf(poller.held())).toEqual(seenOf(record));
   }
   return record;
 }

@@ -15,12 +15,16 @@ export interface GatewayProcessOptions {
   redis?: string;
   /** Its runs send live text as signals. */
   live?: 'temporal';
+  /** It asks for API keys, those of the data folder. */
+  keys?: boolean;
 }
 
 export interface GatewayProcess {
   url: string;
   /** How many queries it has sent. */
   queries(): Promise<number>;
+  /** What it holds in memory once all that is of no use was thrown away. */
+  heldBytes(): Promise<number>;
   /** The last that it printed on stderr. */
   lines(): readonly string[];
   kill(): Promise<void>;
@@ -29,7 +33,7 @@ export interface GatewayProcess {
 const KEPT_LINES = 30;
 
 export async function startGatewayProcess(options: GatewayProcessOptions): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [MAIN, JSON.stringify(options)], {
+  const child = spawn(process.execPath, ['--expose-gc', MAIN, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
   });
   const exited = once(child, 'exit');
@@ -44,14 +48,15 @@ export async function startGatewayProcess(options: GatewayProcessOptions): Promi
   });
   const [url] = (await Promise.race([once(createInterface({ input: child.stdout }), 'line'), early])) as [string];
   early.catch(() => undefined);
+  const asked = async <T>(what: string): Promise<T> => {
+    const answer = once(child, 'message');
+    child.send(what);
+    return ((await answer) as [T])[0];
+  };
   return {
     url,
-    async queries() {
-      const answer = once(child, 'message');
-      child.send('queries');
-      const [{ queries }] = (await answer) as [{ queries: number }];
-      return queries;
-    },
+    queries: async () => (await asked<{ queries: number }>('queries')).queries,
+    heldBytes: async () => (await asked<{ bytes: number }>('memory')).bytes,
     lines: () => lines,
     async kill() {
       child.kill('SIGKILL');

@@ -7,12 +7,16 @@ import { LiveEvent as LiveEventSchema } from '../../contract/live-events.js';
 import type { LiveEvent } from '../../contract/live-events.js';
 import { projectSnapshot } from '../../contract/snapshot.js';
 import { projectTranscript } from '../../contract/transcript.js';
+import { endsInTime } from './time-limits.js';
+import type { TimeLimit } from './time-limits.js';
 import { durable, ofType } from './world.js';
 
 type Delta = Extract<LiveEvent, { index: number }>;
 
-export function checkInvariants(seen: readonly StreamEvent[]): void {
+/** `limit` where the run has a time budget. */
+export function checkInvariants(seen: readonly StreamEvent[], limit?: TimeLimit): void {
   const log = durable(seen);
+  if (limit !== undefined) endsInTime(log, limit);
   for (const event of seen) ('seq' in event ? DurableEventSchema : LiveEventSchema).parse(event);
   endsOnce(log);
   everyCallHasOneResult(log);

@@ -10,11 +10,17 @@ import type { ReplayHistoriesIterable } from '@temporalio/worker';
 import { RUN_WORKFLOW, THREAD_WORKFLOW } from '../../contract/names.js';
 import { createKeyRing } from '../../store/encryption/key-ring.js';
 import { createPayloadCodec } from '../../store/encryption/payload-codec.js';
-import { createFileDriver } from '../../store/external-storage.js';
-import { TEST_KEYS } from './test-keys.js';
+import { createDriver } from '../../store/external-storage.js';
+import { createFileObjects } from '../../store/objects/file-objects.js';
+import { TEST_KEYS, testKey } from './test-keys.js';
 import { workflowBundlePath } from '../../worker/workflow-bundle.js';
 
-type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
+export type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
+/** Those that replay as a whole, so without what their next workflow task has still to handle. */
+export type Histories = AsyncIterable<{ workflowId: string; history: History }>;
+
+/** Of a replay nobody is told. */
+const NOTHING = { fn: () => {} };
 
 export interface Replayed {
   histories: number;
@@ -23,45 +29,69 @@ export interface Replayed {
 }
 
 interface ReplayOptions {
-  /** A visibility query that narrows it down, such as to a task queue. */
-  query?: string;
   /** The data folders that have the payloads which left history are in this one. */
   dataDirs: string;
   /** Histories that fail are written there. */
   keepIn: string;
 }
 
-export async function replayHistories(client: Client, { query, dataDirs, keepIn }: ReplayOptions): Promise<Replayed> {
-  const types = [RUN_WORKFLOW, THREAD_WORKFLOW].map((type) => `WorkflowType = '${type}'`).join(' OR ');
-  const found = listed(client, query === undefined ? types : `(${types}) AND ${query}`);
+/** What a client takes in one message: a page of history can be larger than what gRPC takes by default. */
+export const MOST_BYTES = 64 * 1024 * 1024;
+
+export async function replayHistories(
+  sources: readonly Histories[],
+  { dataDirs, keepIn }: ReplayOptions,
+): Promise<Replayed> {
   const failed: Replayed['failed'] = [];
   let histories = 0;
-  const kept = new Map<string, History>();
+  const open = new Map<string, History>();
 
   async function* all(): ReplayHistoriesIterable {
-    for await (const { workflowId, runId } of found) {
-      const history = committedPart(await client.workflow.getHandle(workflowId, runId).fetchHistory());
-      if (history === undefined) continue;
-      histories += 1;
-      kept.set(runId, history);
-      yield { workflowId, history };
+    for (const source of sources) {
+      for await (const { workflowId, history } of source) {
+        histories += 1;
+        const [started] = history.events ?? [];
+        open.set(started?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '', history);
+        yield { workflowId, history };
+      }
     }
   }
 
   const options = {
     workflowBundle: { codePath: workflowBundlePath() },
     dataConverter: await findingConverter(dataDirs),
+    sinks: { perdure: { appended: NOTHING, interrupted: NOTHING } },
   };
   for await (const { workflowId, runId, error } of Worker.runReplayHistories(options, all())) {
-    const history = kept.get(runId);
-    kept.delete(runId);
-    if (error === undefined || history === undefined) continue;
+    const history = open.get(runId);
+    open.delete(runId);
+    if (error === undefined) continue;
     await mkdir(keepIn, { recursive: true });
     const file = join(keepIn, `${encodeURIComponent(workflowId)}.${runId}.json`);
-    await writeFile(file, historyToJSON(history));
+    await writeFile(file, historyToJSON(history ?? { events: [] }));
     failed.push({ id: `${workflowId} (${runId})`, error: error.message, file });
   }
   return { histories, failed };
+}
+
+export type WorkflowList = (client: Client) => AsyncIterable<{ workflowId: string; runId: string }>;
+
+/** Of the runs and threads on a server. */
+export async function* historiesOn(
+  client: Client,
+  list: WorkflowList = listWorkflows,
+): AsyncGenerator<{ workflowId: string; history: History }, undefined> {
+  for await (const { workflowId, runId } of list(client)) {
+    const history = committedPart(await client.workflow.getHandle(workflowId, runId).fetchHistory());
+    if (history !== undefined) yield { workflowId, history };
+  }
+  return undefined;
+}
+
+/** `query` narrows them down, such as to a task queue. */
+export function listWorkflows(client: Client, query?: string): ReturnType<WorkflowList> {
+  const types = [RUN_WORKFLOW, THREAD_WORKFLOW].map((type) => `WorkflowType = '${type}'`).join(' OR ');
+  return listed(client, query === undefined ? types : `(${types}) AND ${query}`);
 }
 
 /** As the server has them: the SDK's own list would decode memos, some of which are encrypted. */
@@ -83,18 +113,21 @@ async function* listed(
 /** Finds a payload in whichever data folder it was stored. */
 async function findingConverter(dataDirs: string): Promise<DataConverter> {
   const folders = (await readdir(dataDirs)).map((name) => join(dataDirs, name, 'payloads'));
-  const drivers = folders.map((folder) => createFileDriver(folder));
-  const payloadCodecs = [createPayloadCodec(createKeyRing(TEST_KEYS))];
-  const [first] = drivers;
-  if (first === undefined) return { payloadCodecs };
-  const finding: StorageDriver = {
-    ...first,
-    async retrieve(context, claims) {
-      const found = await Promise.any(drivers.map((driver) => driver.retrieve(context, claims)));
-      return found;
-    },
+  const payloadCodecs = [createPayloadCodec(createKeyRing([...TEST_KEYS, testKey('from-kms')]))];
+  const finding = (kind: 'files' | 's3'): StorageDriver => {
+    const drivers = folders.map((folder) => createDriver(kind, createFileObjects(folder)));
+    return {
+      ...createDriver(kind, createFileObjects(dataDirs)),
+      retrieve: (context, claims) => Promise.any(drivers.map((driver) => driver.retrieve(context, claims))),
+    };
   };
-  const externalStorage = new ExternalStorage({ drivers: [finding], payloadSizeThreshold: 1024 * 1024 * 1024 });
+  const drivers = [finding('files'), finding('s3')];
+  const [files] = drivers;
+  const externalStorage = new ExternalStorage({
+    drivers,
+    driverSelector: () => files ?? null,
+    payloadSizeThreshold: 1024 * 1024 * 1024,
+  });
   return { payloadCodecs, externalStorage };
 }
 

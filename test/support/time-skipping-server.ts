@@ -9,8 +9,11 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { InternalConnectionOptionsSymbol } from '@temporalio/client/lib/connection.js';
 import type { InternalConnectionOptions } from '@temporalio/client/lib/connection.js';
+import { keepHistories } from './kept-histories.js';
+import type { WorkflowList } from './replay-histories.js';
 
 const VERSION = '1.31.0';
 const MAIN = 'io.temporal.testserver.TestServer';
@@ -45,11 +48,21 @@ export async function startTimeSkippingServer(report: (line: string) => void): P
       await connection.testService?.unlockTimeSkippingWithSleep({ duration });
     },
     async stop() {
+      await keepHistories(address, undefined, listWorkflows);
       await connection.close();
       child.kill();
       await exited;
     },
   };
+}
+
+/** It keeps no index that could be asked. */
+async function* listWorkflows({ workflowService, options }: Client): ReturnType<WorkflowList> {
+  const { namespace } = options;
+  const { executions: open } = await workflowService.listOpenWorkflowExecutions({ namespace });
+  const { executions: closed } = await workflowService.listClosedWorkflowExecutions({ namespace });
+  for (const { execution } of [...open, ...closed])
+    yield { workflowId: execution?.workflowId ?? '', runId: execution?.runId ?? '' };
 }
 
 async function connect(address: string, timeoutMs: number): Promise<Connection> {

@@ -28,6 +28,7 @@ const {
   server,
   runtime,
   trees = false,
+  await_expires_in = '2s',
   code = false,
   toolsets,
   mcp,
@@ -103,9 +104,9 @@ function withCode(options: ConfigOptions): ConfigOptions {
 function configOf(): ConfigOptions {
   if (code) return withCode(testConfig(runtime));
   if (toolsets !== undefined) return withPatience(toolsetConfig(toolsets, runtime));
-  return trees
-    ? treeConfig(runtime, { tools: patient, root: { await_expires_in: '2s' } })
-    : withPatience(testConfig(runtime));
+  if (trees === false) return withPatience(testConfig(runtime));
+  const limits = trees === true ? {} : { limits: { run: trees } };
+  return treeConfig(runtime, { tools: patient, root: { await_expires_in, ...limits } });
 }
 
 const report = (line: string) => void process.stderr.write(`${line}\n`);

@@ -14,13 +14,15 @@ const KEPT_LINES = 30;
 export interface WorkerProcessOptions {
   server: ServerOptions;
   runtime?: RuntimeOptions;
-  /** The agents of `tree-agents.ts`. */
-  trees?: boolean;
+  /** The agents of `tree-agents.ts`; with a time budget for each run of theirs. */
+  trees?: boolean | { time_budget: string };
+  /** How long a pause of theirs is open; 2 s if absent. */
+  await_expires_in?: string;
   /** Those of `toolset-agents.ts`, with this. */
   toolsets?: ToolsetOptions;
   /** An agent `test.mcp` with its tools. */
   mcp?: McpServer;
-  /** Workflows that it keeps in memory; the SDK's default if absent. */
+  /** Workflows that it keeps in memory; as the configuration says if absent. */
   cache?: number;
   /** The Redis that carries what it says; without one, nobody but its own process hears it. */
   redis?: string;

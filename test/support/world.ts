@@ -11,6 +11,7 @@ import { startWorker } from '../../worker/create-worker.js';
 import type { RunningWorker, ServerOptions, WorkerOptions } from '../../worker/create-worker.js';
 import { installRuntimeLog } from '../../worker/runtime-log.js';
 import { createDataDir } from './data-dir.js';
+import { tellOpenOf } from './tell-open.js';
 
 export interface World extends RunningWorker {
   server: ServerOptions & { taskQueue: string };
@@ -54,6 +55,7 @@ export async function createWorld(
     ...(extra.onThrown === undefined ? {} : { onThrown: extra.onThrown }),
     ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
   });
+  const forgetOpen = tellOpenOf({ temporal: worker.temporal, server });
   const noise = maxCachedWorkflows === 1 && registry.agents.has('test.bare') ? crowdOut(worker) : undefined;
   const logOf = async (runId: string) => durable(await collect(worker.client.runs.stream(runId)));
   return {
@@ -66,6 +68,7 @@ export async function createWorld(
     },
     async end() {
       await noise?.();
+      forgetOpen();
       await worker.stop();
     },
   };

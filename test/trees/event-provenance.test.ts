@@ -17,7 +17,7 @@ const awaitsOf = async (runId: string) => (await world.client.runs.get(runId)).a
 const client_tools = [{ name: 'client_pick', description: 'Picks.', input_schema: { type: 'object' } }];
 const pick = (n: number) => ({ tool: 'client.declared.client_pick', args: { n } });
 
-it('await_resolved: the call that waited, its tool and its step', async () => {
+it('await_external_tools and await_resolved: the calls that waited, their tool and their step', async () => {
   const input = script([
     { text: 'First.', tool_calls: [call('tools.echo', { text: 'x' })] },
     { tool_calls: [ask('Which?'), call('guarded.always', { text: 'y' }), pick(1)] },
@@ -37,7 +37,18 @@ it('await_resolved: the call that waited, its tool and its step', async () => {
   await world.client.runs.submitToolResults(run_id, {
     results: ['call_3_1', 'call_3_2'].map((tool_call_id) => ({ tool_call_id, status: 'success' as const, output: 1 })),
   });
-  const resolved = ofType(await world.logOf(run_id), 'await_resolved').map((event) => [
+  const log = await world.logOf(run_id);
+  const listed = ofType(log, 'await_external_tools').map((event) => [
+    event.step_id,
+    event.tool_id,
+    event.tool_call_id,
+    event.calls.map(({ tool_call_id }) => tool_call_id),
+  ]);
+  expect(listed).toEqual([
+    ['step_2', undefined, undefined, ['call_2_3']],
+    ['step_3', undefined, undefined, ['call_3_1', 'call_3_2']],
+  ]);
+  const resolved = ofType(log, 'await_resolved').map((event) => [
     event.await_id,
     event.step_id,
     event.tool_id,

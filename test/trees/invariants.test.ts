@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parseDuration } from '../../contract/durations.js';
 import { checkInvariants, checkTree } from '../support/invariants.js';
 import { logsOf, playTree, treeCase } from '../support/random-trees.js';
 import type { TreeCase } from '../support/random-trees.js';
@@ -35,12 +36,15 @@ const limits = fc.record({
   ),
 });
 
-async function play([given, bounds]: [TreeCase, unknown], outcomes: Record<string, number>): Promise<void> {
+async function play(
+  [given, bounds]: [TreeCase, { run: { time_budget: string } }],
+  outcomes: Record<string, number>,
+): Promise<void> {
   const seen = await playTree(world, given, { limits: bounds });
   const logs = logsOf(seen);
   for (const [runId, events] of seen.runs) {
     if (runId === seen.terminated) continue;
-    checkInvariants(events);
+    checkInvariants(events, { budget_ms: parseDuration(bounds.run.time_budget) ?? 0 });
     const again = await collect(world.client.runs.stream(runId));
     expect(durable(again).map((event) => JSON.stringify(event))).toEqual(
       durable(events).map((event) => JSON.stringify(event)),

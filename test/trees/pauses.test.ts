@@ -1,14 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../kit/index.js';
 import { call, script } from '../support/test-agents.js';
 import { ask, treeConfig } from '../support/tree-agents.js';
 import { results } from '../support/tree-logs.js';
 import { createWorld, ofType, phases, until } from '../support/world.js';
 import type { World } from '../support/world.js';
 
+let currency = 'EUR';
+const transfer = defineTool({
+  tool_id: 'test.guarded.transfer',
+  description: 'Sends money.',
+  input: z.object({ to: z.string().trim(), sum: z.number(), currency: z.string().default(() => currency) }),
+  idempotent: true,
+  approval: 'always',
+  run: (input) => JSON.stringify(input),
+});
+
 let world: World;
 beforeAll(async () => {
-  world = await createWorld(treeConfig());
+  world = await createWorld(treeConfig({}, { tools: [transfer] }));
 });
 afterAll(() => world.end());
 
@@ -233,6 +245,56 @@ describe('an approval', () => {
     ]);
     const scheduled = ofType(log, 'tool_scheduled').map((event) => event.tool_call_id);
     expect(scheduled.sort()).toEqual(['call_1_1', 'call_1_3', 'call_1_4']);
+  });
+
+  it('shows what the tool would be given: with its defaults, without what it never sees, and all of it visible', async () => {
+    const args = { to: ' ann\u202e ', sum: 5, memo: 'for bob, of course' };
+    const { run_id, awaits } = await pausedRun([
+      { tool_calls: [{ tool: 'test.guarded.transfer', args }] },
+      { text: 'ok' },
+    ]);
+    const given = '{"to":"ann\u202e","sum":5,"currency":"EUR"}';
+    const rendering = '{"to":"ann\\u202e","sum":5,"currency":"EUR"}\ntest.guarded.transfer';
+    expect(awaits).toMatchObject([{ calls: [{ arguments: given }], rendering }]);
+    const [{ await_id, digest = '' }] = awaits as [(typeof awaits)[0]];
+    await world.client.runs.decideApproval(run_id, { await_id, digest, decision: 'approve' });
+    const log = await world.logOf(run_id);
+    expect(ofType(log, 'await_approval')).toMatchObject([{ arguments: given, rendering, digest }]);
+    expect(results(log)).toEqual([given]);
+    const plain = await pausedRun([{ tool_calls: [call('guarded.always', { text: 'x' })] }, { text: 'ok' }]);
+    await world.client.runs.cancel(plain.run_id);
+    expect(ofType(await world.logOf(plain.run_id), 'await_approval')[0]).not.toHaveProperty('rendering');
+  });
+
+  it('of a tool of the runtime’s own is one for what it is given', async () => {
+    const args = { output_id: 'none', offset: 0, length: null };
+    const { run_id, awaits } = await pausedRun(
+      [{ tool_calls: [{ tool: 'runtime.outputs.read_output', args }] }, { text: 'ok' }],
+      { policy: { approve: ['*'] } },
+    );
+    const [{ await_id, digest = '' }] = awaits as [(typeof awaits)[0]];
+    await world.client.runs.decideApproval(run_id, { await_id, digest, decision: 'approve' });
+    // There is no such output, which the tool itself has found out.
+    expect(results(await world.logOf(run_id))).toEqual(['invalid_call']);
+  });
+
+  it('is no leave for what a tool makes of the same words later', async () => {
+    const args = { to: 'ann', sum: 5 };
+    const { run_id, awaits } = await pausedRun([
+      { tool_calls: [{ tool: 'test.guarded.transfer', args }] },
+      { text: 'ok' },
+    ]);
+    const [{ await_id, digest = '' }] = awaits as [(typeof awaits)[0]];
+    // As after a deploy.
+    currency = 'BTC';
+    try {
+      await world.client.runs.decideApproval(run_id, { await_id, digest, decision: 'approve' });
+      const log = await world.logOf(run_id);
+      expect(results(log)).toEqual(['denied']);
+      expect(JSON.stringify(log)).toContain('other arguments by now than those that were approved');
+    } finally {
+      currency = 'EUR';
+    }
   });
 
   it('is bound to the digest of tool and arguments', async () => {

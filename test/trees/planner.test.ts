@@ -51,6 +51,15 @@ const planner: Planner = async ({ messages, step_number, model, tools, signal, r
   }
 };
 
+/** Shows the calls that its model asks for, twice. */
+const drafter: Planner = async ({ model }) => {
+  const drafts = [await model.invoke(), await model.invoke()];
+  const calls = drafts.flatMap(({ messages }) =>
+    messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : [])),
+  );
+  return { answer: calls.map(({ id }) => id).join(' ') };
+};
+
 let world: World;
 beforeAll(async () => {
   const config = treeConfig(
@@ -66,6 +75,7 @@ beforeAll(async () => {
           policy: { deny: ['test.tools.act'] },
         },
         { agent_id: 'test.summed', instructions: 'Plan.', tools, planner, model: 'fixed', synthesis: true },
+        { agent_id: 'test.drafter', instructions: 'Follow the script.', tools, planner: drafter },
         { agent_id: 'test.synthesizer', instructions: 'Follow the script.', tools, synthesis: true },
       ],
     },
@@ -117,6 +127,12 @@ describe('a planner of its own', () => {
     const texts = ofType(seen, 'text_end').map(({ text }) => text);
     expect(texts.slice(0, 2)).toEqual(['from the model', 'all in all']);
     expect(texts[2]).toMatch(/^from the model and all in all of/);
+  });
+
+  it('tells the calls of its model apart by their ids', async () => {
+    const input = script([{ tool_calls: [call('tools.echo', { text: 'a' }), call('tools.echo', { text: 'a' })] }]);
+    const log = await world.run('test.drafter', input);
+    expect(log.at(-1)).toMatchObject({ answer: 'draft_1_1 draft_1_2 draft_2_1 draft_2_2' });
   });
 
   it('that calls the model without end is stopped by the limits, and the run still answers', async () => {

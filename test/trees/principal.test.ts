@@ -153,4 +153,28 @@ describe('whoever a run works for', () => {
     expect(new Set(turns.map((entry) => entry.run_id.split('/')[1]))).toEqual(new Set(['turn_1', 'turn_2']));
     for (const entry of turns) expect(entry.told, entry.run_id).toEqual(asTold);
   });
+
+  it('is, in a fork, whoever forked it, with their roles, and with the metadata where that is the same', async () => {
+    const { threads } = world.client;
+    const { thread_id } = await threads.start({ agent_id: 'test.above', messages: [script(everything)], ...ofAcme });
+    await settled(threads, thread_id);
+    const bob = { created_by: 'bob', roles: ['member'] };
+    const forks: [object, Told][] = [
+      [{}, asTold],
+      [
+        { created_by: 'ann', roles: ['member'] },
+        { ...asTold, principal: { ...asTold.principal, roles: ['member'] } },
+      ],
+      [bob, { principal: { org_id: 'acme', user_id: 'bob', roles: ['member'] }, metadata: {} }],
+      [{ created_by: 'bob' }, { principal: { org_id: 'acme', user_id: 'bob', roles: [] }, metadata: {} }],
+    ];
+    for (const [options, expected] of forks) {
+      const fork = await threads.fork(thread_id, { message_sequence_num: 0, ...options });
+      await threads.send(fork.thread_id, { message: 'and?' });
+      await settled(threads, fork.thread_id);
+      const turns = told.filter((entry) => entry.run_id.startsWith(`${fork.thread_id}/turn_`));
+      expect(turns.length).toBeGreaterThan(0);
+      for (const entry of turns) expect(entry.told, JSON.stringify(options)).toEqual(expected);
+    }
+  });
 });

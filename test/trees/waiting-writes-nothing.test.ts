@@ -1,10 +1,14 @@
 /**
  * Whatever waits for people writes nothing into its history, and what is shown of it meanwhile is right: runs that were
- * started by us and by the Temporal CLI, trees, and threads. Longer with `npm run test:long`.
+ * started by us, as the Temporal CLI does and by the Temporal CLI, trees with all that is below, and threads. Longer with
+ * `npm run test:long`.
  */
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { RUN_WORKFLOW } from '../../contract/names.js';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { RUN_WORKFLOW, THREAD_WORKFLOW } from '../../contract/names.js';
+import { findServerBinary } from '../../worker/server-binary.js';
 import { script } from '../support/test-agents.js';
 import { ask, child, treeConfig } from '../support/tree-agents.js';
 import { createWorld, until } from '../support/world.js';
@@ -37,21 +41,25 @@ async function startBare(turns: Turns): Promise<string> {
   return workflowId;
 }
 
-async function startThread(): Promise<string> {
-  const { thread_id } = await world.client.threads.start({
-    agent_id: 'test.node',
-    messages: [script([{ text: 'hello' }])],
-  });
-  await until(async () => (await world.client.threads.get(thread_id)).status === 'user_turn', 'the first answer');
-  return thread_id;
+/** With the binary itself. */
+async function startByCli(type: string, request: object): Promise<string> {
+  const { path } = await findServerBinary({ env: process.env, report: () => {} });
+  const workflowId = `cli-${randomUUID()}`;
+  const where = ['--address', inject('temporalAddress'), '--task-queue', world.server.taskQueue];
+  const what = ['--type', type, '--workflow-id', workflowId, '--input', JSON.stringify(request)];
+  await promisify(execFile)(path, ['workflow', 'start', ...what, ...where]);
+  return workflowId;
 }
 
-async function startAsking(turns: Turns): Promise<string> {
-  const { thread_id } = await world.client.threads.start({ agent_id: 'test.node', messages: [script(turns)] });
-  const isAsked = async () => (await attributeOf(thread_id, 'PerdureThreadStatus')) === 'user_turn';
-  await until(isAsked, 'the thread to ask');
-  return thread_id;
+/** Both the thread that has answered and the one whose turn asks are their user's turn. */
+async function theirTurn(threadId: string): Promise<string> {
+  const isTheirs = async () => (await attributeOf(threadId, 'PerdureThreadStatus')) === 'user_turn';
+  await until(isTheirs, `${threadId} to be its user's turn`);
+  return threadId;
 }
+
+const requestOf = (turns: Turns) => ({ agent_id: 'test.node', messages: [script(turns)] });
+const startThread = async (turns: Turns) => theirTurn((await world.client.threads.start(requestOf(turns))).thread_id);
 
 const describeOf = (id: string) => world.temporal.workflow.getHandle(id).describe();
 const attributeOf = async (id: string, name: string) => {
@@ -68,12 +76,16 @@ it(
     const question: Turns = [{ tool_calls: [ask('Which?')] }, { text: 'ok' }];
     const waiting: Record<string, { id: string; kind: string }> = {
       question: { id: await start(question), kind: 'clarification' },
-      'question, by the Temporal CLI': { id: await startBare(question), kind: 'clarification' },
+      'question, as by the Temporal CLI': { id: await startBare(question), kind: 'clarification' },
       approval: { id: await start([{ tool_calls: [approve] }]), kind: 'approval' },
       'approval after a slow model': { id: await start(slow), kind: 'approval' },
       'client tool': { id: await start([{ tool_calls: [pick] }], { client_tools }), kind: 'external_tools' },
       tree: { id: await start(deep), kind: 'clarification' },
-      'tree, by the Temporal CLI': { id: await startBare(deep), kind: 'clarification' },
+      'tree, as by the Temporal CLI': { id: await startBare(deep), kind: 'clarification' },
+      'tree, by the Temporal CLI': {
+        id: await startByCli(RUN_WORKFLOW, { agent_id: 'test.node', input: script(deep) }),
+        kind: 'clarification',
+      },
       'with a time budget': {
         id: await start(question, { limits: { run: { time_budget: '5s' } } }),
         kind: 'clarification',
@@ -83,13 +95,21 @@ it(
       await until(async () => (await attributeOf(id, 'PerdureWaiting')) === kind, `${what} to wait`);
       expect(await attributeOf(id, 'PerdurePhase'), what).toBe('executing_tools');
     }
-    const thread = await startThread();
-    const asking = await startAsking(question);
+    const thread = await startThread([{ text: 'hello' }]);
+    const asking = await startThread(question);
+    const byCli = await theirTurn(await startByCli(THREAD_WORKFLOW, requestOf([{ text: 'hello' }])));
+    const askingByCli = await theirTurn(await startByCli(THREAD_WORKFLOW, requestOf(question)));
+    const trees = Object.entries(waiting).filter(([what]) => what.startsWith('tree'));
     const quiet = {
       ...Object.fromEntries(Object.entries(waiting).map(([what, { id }]) => [what, id])),
+      ...Object.fromEntries(trees.map(([what, { id }]) => [`${what}: its child`, `${id}/call_1_1`])),
+      ...Object.fromEntries(trees.map(([what, { id }]) => [`${what}: its grandchild`, `${id}/call_1_1/call_1_1`])),
       thread,
       'thread that asks': asking,
       'its turn': `${asking}/turn_1`,
+      'thread, by the Temporal CLI': byCli,
+      'thread that asks, by the Temporal CLI': askingByCli,
+      'the turn of that': `${askingByCli}/turn_1`,
     };
     const lengths = async () =>
       Object.fromEntries(
@@ -98,12 +118,17 @@ it(
         ),
       );
     // Let what is on its way arrive: a child tells its parent by signal.
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    const before = await lengths();
+    let before = await lengths();
+    await until(async () => {
+      const earlier = before;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      before = await lengths();
+      return JSON.stringify(earlier) === JSON.stringify(before);
+    }, 'all to rest');
     await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
     expect(await lengths()).toEqual(before);
 
-    await world.client.threads.cancel(asking);
+    for (const id of [asking, askingByCli]) await world.client.threads.cancel(id);
     const { question: asked } = waiting;
     await world.client.runs.answerClarification(asked!.id, { await_id: 'clarification_call_1_1', answer: 'this' });
     await world.logOf(asked!.id);

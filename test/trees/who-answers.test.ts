@@ -41,9 +41,22 @@ const under = defineAgent({
   policy: { approvals: ['role:finance', 'role:board'] },
 });
 
+const open = defineAgent({
+  agent_id: 'test.open',
+  instructions: 'Follow the script.',
+  tools: [
+    agentAsTool(plain, {
+      tool_id: 'test.agents.plain',
+      input: z.object({ script: z.string() }),
+      prompt: '{{script}}',
+    }),
+  ],
+  policy: { approvals: ['org'], answers: ['org'] },
+});
+
 function config(): ConfigOptions {
   const given = testConfig();
-  return { ...given, agents: [...given.agents, plain, financed, under] };
+  return { ...given, agents: [...given.agents, plain, financed, under, open] };
 }
 
 let world: World;
@@ -61,8 +74,12 @@ const BEN = person('ben', 'member', 'board');
 const GUS: Principal = { org_id: 'globex', user_id: 'ann', roles: ['admin', 'finance'] };
 const NOBODY: Principal = { roles: [] };
 
-async function paying(agent_id: string, input: string): Promise<{ run_id: string; await_id: string; digest: string }> {
-  const { run_id } = await world.client.runs.start({ agent_id, input, org_id: 'acme', created_by: 'ann' });
+async function paying(
+  agent_id: string,
+  input: string,
+  more: object = {},
+): Promise<{ run_id: string; await_id: string; digest: string }> {
+  const { run_id } = await world.client.runs.start({ agent_id, input, org_id: 'acme', created_by: 'ann', ...more });
   const paused = async () => (await world.client.runs.get(run_id)).awaits[0];
   await until(async () => (await paused()) !== undefined, 'the pause');
   const { run_id: owner, await_id, digest = '' } = (await paused())!;
@@ -108,6 +125,32 @@ describe('an approval', () => {
     for (const by of [ANN, ADA, BEN, GUS]) await expect(decide(by)).rejects.toMatchObject({ code: 'forbidden' });
     await decide(FAY);
     expect(ofType(await world.logOf(run_id), 'await_resolved')).toMatchObject([{ resolution: 'denied' }]);
+  });
+
+  it('of an agent that states no rule is its creator’s and admins’, whatever its request or its parent states', async () => {
+    const pays = script([{ tool_calls: [call('tools.pay', { sum: 5 })] }, { text: 'Done.' }]);
+    const below = script([{ tool_calls: [{ tool: 'test.agents.plain', args: { script: pays } }] }, { text: 'Done.' }]);
+    const wide = { policy: { approvals: ['org'], answers: ['org'] } };
+    const started = [await paying('test.plain', pays, wide), await paying('test.open', below)];
+    for (const { run_id, await_id, digest } of started) {
+      const decision = { await_id, digest, decision: 'deny' as const };
+      for (const by of [BOB, FAY, GUS])
+        await expect(world.client.runs.decideApproval(run_id, { ...decision, by })).rejects.toMatchObject({
+          code: 'forbidden',
+        });
+      // Anyone can send a signal, and names somebody.
+      await world.temporal.workflow.getHandle(run_id).signal('decide_approval', { ...decision, by: BOB });
+      await world.client.runs.decideApproval(run_id, { ...decision, by: ANN });
+      const log = await world.logOf(run_id);
+      expect(ofType(log, 'answer_rejected')).toHaveLength(1);
+      expect(ofType(log, 'await_resolved')).toMatchObject([{ resolution: 'denied' }]);
+    }
+    // A request that states something narrower is kept.
+    const narrow = await paying('test.plain', pays, { policy: { approvals: ['role:finance'] } });
+    const decide = (by: Principal) =>
+      world.client.runs.decideApproval(narrow.run_id, { ...narrow, decision: 'deny', by });
+    for (const by of [ANN, FAY, ADA]) await expect(decide(by)).rejects.toMatchObject({ code: 'forbidden' });
+    await decide(person('ann', 'member', 'finance'));
   });
 
   it('as a signal is refused in the log, where somebody else gives it', async () => {

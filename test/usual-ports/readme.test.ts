@@ -12,6 +12,7 @@ import { startWireServer } from '../providers/wire-server.js';
 import type { WireServer } from '../providers/wire-server.js';
 import { blocksOf, isTypeScript } from '../support/markdown-blocks.js';
 import type { Block } from '../support/markdown-blocks.js';
+import { keepHistories } from '../support/kept-histories.js';
 import { openSession } from './terminal-session.js';
 import type { Answer, Session } from './terminal-session.js';
 
@@ -143,7 +144,7 @@ function fileOf({ before, line }: Block): string {
   return names[0] ?? '';
 }
 
-it('works from top to bottom', { timeout: 180_000 }, async () => {
+it('works from top to bottom', { timeout: 900_000 }, async () => {
   vendorAnswers();
   const done: string[] = [];
   for (const block of blocks) {
@@ -169,4 +170,5 @@ it('works from top to bottom', { timeout: 180_000 }, async () => {
   // What the vendor was sent is what the snippet says.
   expect(vendor.requests.map(({ body }) => body['model'])).toEqual(['gpt-5-mini', 'gpt-5-mini']);
   expect(readdirSync(join(clone, 'examples/research-desk'))).toContain('passengers.svg');
+  await keepHistories('127.0.0.1:7233', join(clone, '.perdure', 'payloads'));
 });

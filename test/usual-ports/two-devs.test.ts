@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { finished, perdure, testFolder } from '../cli/command.js';
+import { keepHistories } from '../support/kept-histories.js';
 
 it('the second takes the next ports and says so, and commands in each folder find their own', async () => {
   const folder = testFolder();
@@ -28,6 +29,11 @@ it('the second takes the next ports and says so, and commands in each folder fin
     expect(await finished(perdure(['inspect', 'of-two'], { cwd: two }))).toMatchObject({ code: 0 });
     const other = await finished(perdure(['inspect', 'of-two'], { cwd: one }));
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no run "of-two"') });
+    for (const [cwd, port] of [
+      [one, 7233],
+      [two, 7234],
+    ] as const)
+      await keepHistories(`127.0.0.1:${port}`, `${cwd}/.perdure/payloads`);
   } finally {
     for (const dev of [first, second]) dev.signal('SIGTERM');
     await Promise.all([first.exited, second.exited]);
